@@ -333,7 +333,7 @@ void make(BoundConditions *self, const nb::object &model, std::optional<Doubles>
   if (!sampled_loads.is_none()) {
     const BoundSampledLoads &loads = nb::cast<const BoundSampledLoads &>(sampled_loads);
     if (loads.loads.size() != 6 * std::size_t(m.data.users) * loads.times.size() ||
-        loads.efforts.size() != std::size_t(m.data.nv) * loads.times.size())
+        loads.efforts.size() != std::size_t(m.data.nv + m.data.cut_nv) * loads.times.size())
       throw nb::value_error("the sampled loads do not fit the model");
     self->sampled_loads = sampled_loads;
     self->plain.sampled_loads = &loads.plain;

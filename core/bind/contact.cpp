@@ -138,16 +138,16 @@ void fill_scene_and_joints(const ModelData &m, const nb::dict &given, ContactSte
   for (std::size_t k = 0; k + 4 < stops.size(); k += 5) {
     const double *stop = stops.data() + k;
     const std::int32_t coordinate = std::int32_t(stop[0]), dof = std::int32_t(stop[1]);
-    if (coordinate < 0 || coordinate >= m.nq || dof < 0 || dof >= m.nv)
-      throw nb::value_error("a stop belongs to no coordinate of the trees");
+    if (coordinate < 0 || coordinate >= m.nq + m.cut_nq || dof < 0 || dof >= m.nv + m.cut_nv)
+      throw nb::value_error("a stop belongs to no coordinate of the model");
     c.stops.push_back({coordinate, dof, stop[2], stop[3], stop[4], -1});
   }
   const Doubles friction = nb::cast<Doubles>(given["friction"]);
   for (std::size_t k = 0; k + 2 < friction.size(); k += 3) {
     const double *row = friction.data() + k;
     const std::int32_t dof = std::int32_t(row[0]);
-    if (dof < 0 || dof >= m.nv)
-      throw nb::value_error("friction belongs to no velocity of the trees");
+    if (dof < 0 || dof >= m.nv + m.cut_nv)
+      throw nb::value_error("friction belongs to no velocity of the model");
     c.friction.push_back({dof, row[1], row[2], -1});
   }
 }
@@ -166,7 +166,7 @@ nb::dict take_contact_log(const ModelData &m, ContactSteps &c) {
   found["times"] = column(log.times);
   found["begin"] = column(log.begin);
   found["loads"] = doubles(log.loads.data(), {npy_intp(log.times.size()), npy_intp(m.users), 6});
-  found["efforts"] = doubles(log.efforts.data(), {npy_intp(log.times.size()), npy_intp(m.nv)});
+  found["efforts"] = doubles(log.efforts.data(), {npy_intp(log.times.size()), npy_intp(m.nv + m.cut_nv)});
   found["numbers"] = of_points(log, 15, [](const ContactLogPoint &p, double *out) {
     std::copy_n(p.place, 3, out), std::copy_n(p.normal, 3, out + 3), std::copy_n(p.force, 3, out + 6);
     out[9] = p.gap, out[10] = p.slip, out[11] = p.friction_work, out[12] = p.normal_work, out[13] = p.impact_speed,

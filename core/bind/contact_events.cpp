@@ -99,17 +99,13 @@ nb::dict contact_failure(const ContactEvents &e) {
 }
 
 void ContactForces::add(const ModelData &m, const ContactEvents &e, std::size_t state) {
-  efforts.resize((state + 1) * std::size_t(m.nv), 0.0);
-  nv = m.nv;
+  efforts.insert(efforts.end(), e.joint_efforts.begin(), e.joint_efforts.end());
+  loads.insert(loads.end(), e.joint_loads.begin(), e.joint_loads.end());
+  rows = m.nv + m.cut_nv, users = m.users;
   for (std::size_t k = 0; k < e.closed.size(); ++k) {
     const ClosedPoint &p = e.closed[k];
-    if (!p.touches()) {
-      const bool stops = p.stop >= 0;
-      const JointStop *stop = stops ? &e.rows.stops[std::size_t(p.stop)] : nullptr;
-      const std::int32_t dof = stops ? stop->dof : e.rows.friction[std::size_t(p.joint)].dof;
-      efforts[state * std::size_t(m.nv) + std::size_t(dof)] += stops ? stop->sign * e.lam[3 * k + 2] : e.lam[3 * k];
+    if (!p.touches())
       continue;
-    }
     const ScenePoint &at = e.points[k];
     const double *lam = e.lam.data() + 3 * k, *axes = e.rows.rows[k].axes, *u = e.u.data() + 3 * k;
     for (const double each :
@@ -125,9 +121,9 @@ void ContactForces::add(const ModelData &m, const ContactEvents &e, std::size_t 
 }
 
 nb::tuple ContactForces::arrays() const {
-  const npy_intp n = npy_intp(names.size() / 5);
+  const npy_intp n = npy_intp(names.size() / 5), states = rows ? npy_intp(efforts.size()) / rows : 0;
   return nb::make_tuple(doubles(names.data(), {n, 5}), doubles(numbers.data(), {n, 11}),
-                        doubles(efforts.data(), {nv ? npy_intp(efforts.size()) / nv : 0, nv}));
+                        doubles(efforts.data(), {states, rows}), doubles(loads.data(), {states, users, 6}));
 }
 
 } // namespace dalembert::bind

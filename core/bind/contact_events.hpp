@@ -31,10 +31,11 @@ nanobind::list take_contact_changes(ContactEvents &e);
 nanobind::dict contact_failure(const ContactEvents &e);
 
 // Points that carry load at many states: names (n, 5: number of the state, contact, two shapes, mode), numbers (n, 11:
-// place, normal, force on the second shape, gap, slip velocity), efforts of stops and dry friction of joints (states, nv).
+// place, normal, force on the second shape, gap, slip velocity), efforts of stops and dry friction of joints (states,
+// nv + cut_nv), loads of those of cut joints on the bodies (states, users, 6).
 struct ContactForces {
-  std::vector<double> names, numbers, efforts;
-  int nv = 0;
+  std::vector<double> names, numbers, efforts, loads;
+  int rows = 0, users = 0;
   void add(const ModelData &m, const ContactEvents &e, std::size_t state);
   nanobind::tuple arrays() const;
 };

@@ -10,6 +10,8 @@ namespace dalembert::DALEMBERT_ISA {
 
 namespace {
 
+constexpr double immobile_response = 1e-12; // of the response of a row without loops: a smaller response is none
+
 Workspace<double> &frames_of(const RunContext &i) { return i.work.motion.system.loops.ws; }
 
 } // namespace
@@ -28,6 +30,9 @@ void find_blocks(const ModelData &m, ContactSteps &c) {
     c.block_last.back() = std::max(c.block_last.back(), b.last);
   }
   c.block_start.push_back(m.nv);
+  c.has_cut_joints = acts_on_cut_joints(m, c);
+  if (c.has_cut_joints)
+    c.cut_q.resize(std::size_t(m.cut_nq)), c.cut_v.resize(std::size_t(m.cut_nv)), c.cut_a.resize(std::size_t(m.cut_nv));
   c.free_blocks.assign(c.block_first.size(), {});
   c.all_free = !m.nc;
   for (std::size_t k = 0; k < c.block_first.size(); ++k) {
@@ -36,14 +41,14 @@ void find_blocks(const ModelData &m, ContactSteps &c) {
                              !b.is_regularized && b.last == c.block_first[k] && b.mass > 0.0;
     c.all_free = c.all_free && c.free_blocks[k].alone;
   }
-  for (JointStop &stop : c.stops) {
-    const auto above = std::upper_bound(c.block_start.begin(), c.block_start.end(), stop.dof);
-    stop.block = std::int32_t(above - c.block_start.begin()) - 1;
-  }
-  for (JointFriction &friction : c.friction) {
-    const auto above = std::upper_bound(c.block_start.begin(), c.block_start.end(), friction.dof);
-    friction.block = std::int32_t(above - c.block_start.begin()) - 1;
-  }
+  const auto block_of = [&](std::int32_t dof) { // with cut joints there is one block
+    const auto above = std::upper_bound(c.block_start.begin(), c.block_start.end(), std::min(dof, m.nv - 1));
+    return std::int32_t(above - c.block_start.begin()) - 1;
+  };
+  for (JointStop &stop : c.stops)
+    stop.block = block_of(stop.dof);
+  for (JointFriction &friction : c.friction)
+    friction.block = block_of(friction.dof);
 }
 
 void set_free_block(const BodyData &b, FreeBlock &block) {
@@ -81,6 +86,8 @@ void move_bodies(const RunContext &i, ContactSteps &c, const double *q, const do
     const double six[6] = {w.x, w.y, w.z, u.x, u.y, u.z};
     std::copy_n(six, 6, c.motions.data() + 6 * k);
   }
+  if (c.has_cut_joints)
+    cut_joints(m, ws, c.cut_q.data(), c.cut_v.data(), nullptr);
 }
 
 // adds sign * e_r . (velocity of the point p of a body) to three rows over the velocities from `start` on
@@ -149,12 +156,13 @@ static void fill_rows(const ModelData &m, const Workspace<double> &ws, ContactSt
       const int start = c.block_start[std::size_t(block)], size = c.block_start[std::size_t(block) + 1] - start;
       double *rows = c.J.data() + c.at[2 * k + side];
       if (row.stop >= 0) {
-        const JointStop &stop = c.stops[std::size_t(row.stop)];
-        rows[2 * size + stop.dof - start] = stop.sign;
+        if (const JointStop &stop = c.stops[std::size_t(row.stop)]; stop.dof < m.nv)
+          rows[2 * size + stop.dof - start] = stop.sign;
         continue;
       }
       if (row.friction >= 0) {
-        rows[c.friction[std::size_t(row.friction)].dof - start] = 1.0;
+        if (const std::int32_t dof = c.friction[std::size_t(row.friction)].dof; dof < m.nv)
+          rows[dof - start] = 1.0;
         continue;
       }
       const ScenePoint &p = points[std::size_t(row.point)];
@@ -248,11 +256,19 @@ void respond_to_contacts(const RunContext &i, ContactSteps &c, const std::vector
                                      .opening = &loops.opening,
                                      .active = i.run.conditions.constraint_active,
                                      .held = i.run.conditions.cut_velocity_locked});
+  if (c.has_cut_joints)
+    fill_cut_rows(m, loops.ws, c);
   const Factored factors = factor_loops(m, loops, q, prescribed);
   for (std::size_t k = 0; k < c.rows.size(); ++k)
-    for (int e = c.rows[k].first(); e < c.rows[k].last(); ++e)
-      respond_to_row(m, loops, factors, prescribed, c.J.data() + c.at[2 * k] + e * m.nv,
-                     c.Y.data() + c.at[2 * k] + e * m.nv, i.work.motion.system.lambda);
+    for (int e = c.rows[k].first(); e < c.rows[k].last(); ++e) {
+      const double *J = c.J.data() + c.at[2 * k] + e * m.nv;
+      double *Y = c.Y.data() + c.at[2 * k] + e * m.nv, with_loops = 0.0;
+      const double own = respond_to_row(m, loops, factors, prescribed, J, Y, i.work.motion.system.lambda);
+      for (int f = 0; f < m.nv; ++f)
+        with_loops += J[f] * Y[f];
+      if (!(with_loops > immobile_response * own)) // at a dead point: no effort along the row moves anything
+        std::fill_n(Y, m.nv, 0.0);
+    }
 }
 
 // the rows of a side with a fixed number of velocities, 0: any

@@ -9,20 +9,14 @@
 // P: response of the velocities while drives, locks and loops hold.
 #pragma once
 
-#include "contact/contact_steps.hpp"
-#include "steppers/run_workspace.hpp"
+#include "contact/joint_rows.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
 
 // blocks of the model, once for a run
 void find_blocks(const ModelData &m, ContactSteps &c);
 
-// whether a drive or a lock prescribes a velocity
-inline bool is_prescribed(const RunContext &i, int dof) {
-  return i.run.conditions.velocity_prescribed && i.run.conditions.velocity_prescribed[dof];
-}
-
-// frames in the world and their motion at q, v; motions of the bodies in `c.motions`
+// frames in the world and their motion at q, v; motions of the bodies in `c.motions`, of cut joints in `c.cut_q`, `c.cut_v`
 void move_bodies(const RunContext &i, ContactSteps &c, const double *q, const double *v);
 
 // J and Y of all rows in their order, at the configuration of `move_bodies`; factors are those of this configuration.

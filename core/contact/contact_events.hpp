@@ -74,6 +74,11 @@ struct WatchedGap {
   }
 };
 
+// A stop at a state: rad or m, rad/s or m/s.
+struct StopMotion {
+  double gap, rate;
+};
+
 // Newton's restitution of all points at once, of one pair of shapes after the other, or Poisson's restitution at once.
 enum class ImpactLaw : std::int32_t { at_once, in_turn, poisson };
 
@@ -96,6 +101,9 @@ struct ContactEvents {
 
   // m/s or rad/s: a slower point or joint is at rest
   double rest_speed(const ClosedPoint &p) const { return widening * (rest_tol + relative_rest_tol * p.fastest); }
+
+  // whether an effort along a row moves anything; it does not at dead points of loops
+  bool responds(std::size_t row) const { return D[row * 3 * closed.size() + row] > 0.0; }
 
   void set_known_modes(double t) {
     const auto row = std::upper_bound(known_times.begin(), known_times.end(), t) - known_times.begin();
@@ -128,6 +136,9 @@ struct ContactEvents {
   double force_scale = 0.0, rate_scale = 0.0;
   std::vector<double> q, v, x, a, dx, mu, shift;
   std::vector<WatchedGap> gaps, gaps_before, pairs, pairs_before;
+  std::vector<StopMotion> stop_gaps; // where a step begins
+  // of stops and dry friction of joints: efforts (nv + cut_nv), loads of those of cut joints on the bodies (users x 6)
+  std::vector<double> joint_efforts, joint_loads;
 };
 
 } // namespace dalembert

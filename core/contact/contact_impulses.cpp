@@ -164,8 +164,8 @@ bool release_slipping(ContactSteps &c, std::size_t begin, std::size_t end, const
 
 } // namespace
 
-void set_rows(ContactSteps &c, const std::vector<ScenePoint> &points, const double *q, double stop_margin,
-              const std::vector<unsigned char> &skip, bool with_joints) {
+void set_rows(const ModelData &m, ContactSteps &c, const std::vector<ScenePoint> &points, const double *q,
+              double stop_margin, const std::vector<unsigned char> &skip, bool with_joints) {
   const std::vector<ContactMaterial> &materials = c.scene->materials();
   c.rows.clear();
   for (std::size_t k = 0; k < points.size(); ++k) {
@@ -193,7 +193,7 @@ void set_rows(ContactSteps &c, const std::vector<ScenePoint> &points, const doub
   }
   for (std::size_t k = 0; k < c.stops.size(); ++k) {
     const JointStop &stop = c.stops[k];
-    const double gap = stop.sign * (q[stop.coordinate] - stop.limit);
+    const double gap = stop_gap(m, c, stop, q);
     if (gap > stop_margin || (!c.skip_stops.empty() && c.skip_stops[k]))
       continue;
     ContactRow &row = c.rows.emplace_back();
@@ -307,20 +307,6 @@ void keep_impulses(ContactSteps &c, const std::vector<ScenePoint> &points, doubl
   std::sort(c.memory.begin(), c.memory.end());
 }
 
-// a force at a point of a body, on its load at its origin
-static void add_load(const ModelData &m, const Workspace<double> &ws, int place, const double *x, const double *force,
-                     double sign, double *loads) {
-  const BodyData &b = m.bodies[place];
-  if (!place || !b.user)
-    return;
-  const Vec3<double> origin = point_in_world(ws, place, as_vec(b.p_FB));
-  const Vec3<double> f{sign * force[0], sign * force[1], sign * force[2]},
-      moment = cross(Vec3<double>{x[0], x[1], x[2]} - origin, f);
-  double *load = loads + 6 * (b.user - 1);
-  load[0] += moment.x, load[1] += moment.y, load[2] += moment.z;
-  load[3] += f.x, load[4] += f.y, load[5] += f.z;
-}
-
 void begin_log(const ModelData &m, ContactSteps &c, double t) {
   if (!c.logs)
     return;
@@ -329,7 +315,7 @@ void begin_log(const ModelData &m, ContactSteps &c, double t) {
   c.log.times.push_back(t);
   c.log.begin.push_back(std::int64_t(c.log.points.size()));
   c.log.loads.resize(c.log.loads.size() + 6 * std::size_t(m.users), 0.0);
-  c.log.efforts.resize(c.log.efforts.size() + std::size_t(m.nv), 0.0);
+  c.log.efforts.resize(c.log.efforts.size() + std::size_t(m.nv + m.cut_nv), 0.0);
 }
 
 void undo_step(const ModelData &m, ContactSteps &c) {
@@ -339,19 +325,21 @@ void undo_step(const ModelData &m, ContactSteps &c) {
     return;
   log.points.resize(std::size_t(log.begin.back()));
   log.loads.resize(log.loads.size() - 6 * std::size_t(m.users));
-  log.efforts.resize(log.efforts.size() - std::size_t(m.nv));
+  log.efforts.resize(log.efforts.size() - std::size_t(m.nv + m.cut_nv));
   log.times.pop_back(), log.begin.pop_back();
 }
 
 // of a stop or dry friction of a joint
-static void log_joint(ContactSteps &c, const ContactRow &row, const double *lam, const double *before,
-                      const double *after, double whole_step, double t, double impact_speed, double *efforts) {
+static void log_joint(const ModelData &m, const Workspace<double> &ws, ContactSteps &c, const ContactRow &row,
+                      const double *lam, const double *before, const double *after, double whole_step, double t,
+                      double impact_speed, double *efforts, double *loads) {
   const bool stop = row.stop >= 0;
   const int e = stop ? 2 : 0;
   if (lam[e] == 0.0)
     return;
   const std::int32_t dof = stop ? c.stops[std::size_t(row.stop)].dof : c.friction[std::size_t(row.friction)].dof;
-  efforts[dof] += lam[e] * (stop ? c.stops[std::size_t(row.stop)].sign : 1.0) / whole_step;
+  const double sign = stop ? c.stops[std::size_t(row.stop)].sign : 1.0;
+  add_joint_effort(m, ws, dof, lam[e] * sign / whole_step, efforts, loads);
   ContactLogPoint &point = c.log.points.emplace_back();
   point = {-1, {-1, dof}, 1, {}, {}, {lam[e] / whole_step, 0.0, 0.0}, row.gap, std::abs(after[0]), 0.0, 0.0, 0.0, t};
   (stop ? point.normal_work : point.friction_work) = 0.5 * lam[e] * (before[e] + after[e]);
@@ -366,13 +354,13 @@ void log_impulses(const RunContext &i, ContactSteps &c, const std::vector<SceneP
   const ModelData &m = i.m;
   const Workspace<double> &ws = i.work.motion.system.loops.ws;
   double *loads = c.log.loads.data() + c.log.loads.size() - 6 * std::size_t(m.users);
-  double *efforts = c.log.efforts.data() + c.log.efforts.size() - std::size_t(m.nv);
+  double *efforts = c.log.efforts.data() + c.log.efforts.size() - std::size_t(m.nv + m.cut_nv);
   for (std::size_t k = 0; k < c.rows.size(); ++k) {
     const ContactRow &row = c.rows[k];
     const double *lam = c.lam.data() + 3 * k;
     const double *before = c.u_before.data() + 3 * k, *after = c.u_after.data() + 3 * k;
     if (row.point < 0) {
-      log_joint(c, row, lam, before, after, whole_step, t, impact_speed, efforts);
+      log_joint(m, ws, c, row, lam, before, after, whole_step, t, impact_speed, efforts, loads);
       continue;
     }
     if (!(lam[2] > 0.0))
@@ -389,8 +377,9 @@ void log_impulses(const RunContext &i, ContactSteps &c, const std::vector<SceneP
       point.place[x] = 0.5 * (p.on_first[x] + p.on_second[x]), point.normal[x] = p.normal[x];
       point.force[x] = (row.axes[x] * lam[0] + row.axes[3 + x] * lam[1] + row.axes[6 + x] * lam[2]) / whole_step;
     }
-    add_load(m, ws, p.places[1], p.on_second, point.force, 1.0, loads);
-    add_load(m, ws, p.places[0], p.on_first, point.force, -1.0, loads);
+    const Vec3<double> force = as_vec(point.force);
+    add_load(m, ws, p.places[1], as_vec(p.on_second), force, zero3<double>(), loads);
+    add_load(m, ws, p.places[0], as_vec(p.on_first), -force, zero3<double>(), loads);
   }
 }
 

@@ -14,8 +14,8 @@ struct ContactTiming {
 
 // Rows of the points and stops that count, sorted by islands; `skip`: points that are left out (marks), or empty.
 // with_joints: dry friction of joints acts, too.
-void set_rows(ContactSteps &c, const std::vector<ScenePoint> &points, const double *q, double stop_margin,
-              const std::vector<unsigned char> &skip, bool with_joints);
+void set_rows(const ModelData &m, ContactSteps &c, const std::vector<ScenePoint> &points, const double *q,
+              double stop_margin, const std::vector<unsigned char> &skip, bool with_joints);
 
 // Impulses `c.lam` (3 for each row) for velocities `c.free` without contact and `c.before` before it; `c.free` becomes
 // the velocity with the impulses. After respond_to_contacts.

@@ -11,6 +11,7 @@ namespace {
 constexpr double zero_tol = 1e-10;            // accelerations and forces, of the largest: smaller ones are zero
 constexpr double slip_tol = 1e-11;            // tangential accelerations, of the largest: smaller ones are zero
 constexpr double bound_tol = 1e-7;            // of bounds of friction: points below do not slide
+constexpr double passing_tol = 1e-9;          // of accelerations: rows that efforts do not move pass their rest from here
 constexpr double least_acceleration = 1e-9;   // m/s^2: scale where nothing accelerates
 constexpr double slip_scale = 1e6;            // of the accelerations: velocities of sliding points in (1)
 constexpr int max_rounds = 8;                 // of points that come to rest as others do
@@ -58,7 +59,7 @@ struct ModeDecision {
         found.push_back(closed_point(*e.rows.scene, p));
     for (std::size_t k = 0; k < c.stops.size(); ++k) {
       const JointStop &stop = c.stops[k];
-      if (!(stop.sign * (q[stop.coordinate] - stop.limit) < e.closed_gap) || is_prescribed(i, stop.dof))
+      if (!(stop_gap(m, c, stop, q) < e.closed_gap) || is_prescribed(i, stop.dof))
         continue;
       ClosedPoint &p = found.emplace_back();
       p.stop = std::int32_t(k), p.restitution = stop.restitution, p.contact = -1;
@@ -140,9 +141,16 @@ struct ModeDecision {
         p.direction[0] = u[0] > 0.0 ? 1.0 : -1.0, p.direction[1] = p.direction[2] = 0.0;
       for (int x = 0; x < 3 && !rests[k] && p.joint < 0; ++x)
         p.direction[x] = (axes[x] * u[0] + axes[3 + x] * u[1]) / slip;
-      if (rests[k])
+      if (rests[k] && is_passed(k))
+        rests[k] = 0, mu[k] = -p.friction, p.mode = ContactMode::slides, p.direction[0] = e.b[3 * k] > 0.0 ? 1.0 : -1.0,
+        p.direction[1] = p.direction[2] = 0.0;
+      else if (rests[k])
         u[0] = u[1] = 0.0;
     }
+  }
+  // whether a joint at rest goes on with the motion of others, which its friction cannot change
+  bool is_passed(std::size_t k) const {
+    return e.closed[k].joint >= 0 && !e.responds(3 * k) && std::fabs(e.b[3 * k]) > passing_tol * rate_scale();
   }
   // slip of a point that begins to slide, opposite to its force
   void slide(std::size_t k, const double *lam) {
@@ -420,7 +428,7 @@ struct ModeDecision {
         for (std::size_t k = 0; k < e.closed.size(); ++k) {
           const ClosedPoint &p = e.closed[k];
           if (p.mode != ContactMode::open) {
-            slid.push_back(!rests[k] && p.friction > 0.0 && p.carries);
+            slid.push_back(!rests[k] && p.friction > 0.0 && p.carries && !is_passed(k));
             begins.push_back(rests[k] && p.slides_with_friction());
           }
           if (p.mode == ContactMode::slides && (rests[k] || p.joint >= 0) && has_turned(p))

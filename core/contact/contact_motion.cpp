@@ -120,7 +120,7 @@ void place_closed(const RunContext &i, ContactEvents &e, const double *q, const 
       const JointStop &stop = c.stops[std::size_t(closed.stop)];
       row.blocks[0] = stop.block, row.blocks[1] = -1, row.point = -1;
       p = {};
-      p.gap = stop.sign * (q[stop.coordinate] - stop.limit);
+      p.gap = stop_gap(i.m, c, stop, q);
       continue;
     }
     if (closed.joint >= 0) {
@@ -156,18 +156,19 @@ void closed_velocities(ContactEvents &e, const double *v) {
 void closed_accelerations(const RunContext &i, ContactEvents &e, const double *, const double *a) {
   Workspace<double> &ws = frames_of(i);
   compute_accelerations(i.m, ws, a);
-  const ContactSteps &c = e.rows;
+  ContactSteps &c = e.rows;
+  accelerate_cut_joints(i.m, ws, c);
   e.b.assign(3 * e.closed.size(), 0.0);
   for (std::size_t k = 0; k < e.closed.size(); ++k) {
     const ClosedPoint &closed = e.closed[k];
     double *b = e.b.data() + 3 * k;
     if (closed.stop >= 0) {
       const JointStop &stop = c.stops[std::size_t(closed.stop)];
-      b[2] = stop.sign * a[stop.dof];
+      b[2] = stop.sign * joint_acceleration(i.m, c, stop.dof, a);
       continue;
     }
     if (closed.joint >= 0) {
-      b[0] = a[c.friction[std::size_t(closed.joint)].dof];
+      b[0] = joint_acceleration(i.m, c, c.friction[std::size_t(closed.joint)].dof, a);
       continue;
     }
     const ScenePoint &p = e.points[k];
@@ -184,6 +185,8 @@ void closed_accelerations(const RunContext &i, ContactEvents &e, const double *,
 
 void solve_rows(ContactEvents &e, const double *r) {
   const std::size_t size = 3 * e.closed.size();
+  const auto responds = [&](int column) { return e.responds(std::size_t(column)); };
+  e.columns.erase(std::stable_partition(e.columns.begin(), e.columns.end(), responds), e.columns.end());
   const int n = int(e.columns.size());
   e.lam.assign(size, 0.0);
   e.rank = n;
@@ -291,6 +294,20 @@ bool add_contact_accelerations(const RunContext &i, ContactEvents &e, double t, 
   solve_modes(e);
   add_response(e.rows, 0, e.rows.rows.size(), e.lam.data(), a);
   return true;
+}
+
+void set_joint_efforts(const RunContext &i, ContactEvents &e) {
+  const ModelData &m = i.m;
+  e.joint_efforts.assign(std::size_t(m.nv + m.cut_nv), 0.0), e.joint_loads.assign(6 * std::size_t(m.users), 0.0);
+  for (std::size_t k = 0; k < e.closed.size(); ++k) {
+    const ClosedPoint &p = e.closed[k];
+    if (p.touches())
+      continue;
+    const JointStop *stop = p.stop >= 0 ? &e.rows.stops[std::size_t(p.stop)] : nullptr;
+    const std::int32_t dof = stop ? stop->dof : e.rows.friction[std::size_t(p.joint)].dof;
+    const double effort = stop ? stop->sign * e.lam[3 * k + 2] : e.lam[3 * k];
+    add_joint_effort(m, frames_of(i), dof, effort, e.joint_efforts.data(), e.joint_loads.data());
+  }
 }
 
 void project_onto_contacts(const RunContext &i, ContactEvents &e, double t, double *q, double *v) {

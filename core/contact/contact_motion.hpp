@@ -51,4 +51,7 @@ bool add_contact_accelerations(const RunContext &i, ContactEvents &e, double t, 
 // Gaps of closed points become zero, as do velocities of the rows that are held.
 void project_onto_contacts(const RunContext &i, ContactEvents &e, double t, double *q, double *v);
 
+// e.joint_efforts and e.joint_loads from e.lam, after add_contact_accelerations
+void set_joint_efforts(const RunContext &i, ContactEvents &e);
+
 } // namespace dalembert::DALEMBERT_ISA

@@ -11,9 +11,9 @@
 
 namespace dalembert {
 
-// A stop of a joint: its coordinate may not pass a limit.
+// A stop of a joint or of a rope: its coordinate may not pass a limit.
 struct JointStop {
-  std::int32_t coordinate, dof; // indices of its coordinate and of its velocity
+  std::int32_t coordinate, dof; // indices of its coordinate and of its velocity (contact/joint_rows.hpp)
   double limit, sign;           // sign: 1 lower, -1 upper
   double restitution;
   std::int32_t block; // its velocity belongs to
@@ -71,7 +71,7 @@ struct ContactLog {
   std::vector<std::int64_t> begin; // first point of each step
   std::vector<ContactLogPoint> points;
   std::vector<double> loads;   // of each step users x 6: [moment; force] on the bodies at their origins, world axes
-  std::vector<double> efforts; // of each step nv: of stops and dry friction of joints
+  std::vector<double> efforts; // of each step nv + cut_nv: of stops and dry friction of joints
 
   void clear() { times.clear(), begin.clear(), points.clear(), loads.clear(), efforts.clear(); }
 };
@@ -131,6 +131,8 @@ struct ContactSteps {
   std::vector<std::int32_t> block, block_start, block_first, block_last; // of each body; of each block
   std::vector<FreeBlock> free_blocks;
   bool all_free = false; // every block is a free body
+  bool has_cut_joints = false; // rows of cut joints act
+  std::vector<double> cut_q, cut_v, cut_a; // motion of cut joints: see contact/joint_rows.hpp
   std::vector<std::int32_t> row_blocks, order, order_begin, order_next;
   std::vector<std::int64_t> at;     // of each side of a row: where its J and Y begin
   std::vector<std::int32_t> parent; // of blocks: another one of its island

@@ -73,16 +73,20 @@ struct ContactWatch {
   bool may_end() {
     if (!e.closed.empty())
       return true;
-    for (const JointStop &stop : e.rows.stops) {
-      if (is_prescribed(i, stop.dof))
-        continue;
-      const double a = stop.sign * (i.work.q[stop.coordinate] - stop.limit),
-                   b = stop.sign * (i.work.q1[stop.coordinate] - stop.limit),
-                   way = h * std::max(std::fabs(i.work.v[stop.dof]), std::fabs(i.work.v1[stop.dof]));
-      if (std::min(a, b) < way)
+    const bool begins_near = !near(i.work.q, i.work.v, h).empty();
+    e.stop_gaps.clear();
+    for (const JointStop &stop : e.rows.stops)
+      e.stop_gaps.push_back({stop_gap(m, e.rows, stop, i.work.q), stop_velocity(m, e.rows, stop, i.work.v)});
+    if (begins_near || !near(i.work.q1, i.work.v1, h).empty())
+      return true;
+    for (std::size_t k = 0; k < e.rows.stops.size(); ++k) {
+      const JointStop &stop = e.rows.stops[k];
+      const double end = stop_gap(m, e.rows, stop, i.work.q1), speed = stop_velocity(m, e.rows, stop, i.work.v1);
+      const double way = h * std::max(std::fabs(e.stop_gaps[k].rate), std::fabs(speed));
+      if (std::min(e.stop_gaps[k].gap, end) < way && !is_prescribed(i, stop.dof))
         return true;
     }
-    return !near(i.work.q, i.work.v, h).empty() || !near(i.work.q1, i.work.v1, h).empty();
+    return false;
   }
 
   // least margin of gaps at a state; e.gaps and e.pairs are those there
@@ -111,7 +115,7 @@ struct ContactWatch {
       if (is_closed_stop(k))
         ++seen;
       else if (!is_prescribed(i, stop.dof))
-        least = std::min(least, stop.sign * (q[stop.coordinate] - stop.limit) + e.overlap);
+        least = std::min(least, stop_gap(m, e.rows, stop, q) + e.overlap);
     }
     for (const ClosedPoint &p : e.closed)
       seen += p.joint >= 0;
@@ -347,7 +351,7 @@ bool set_slip_directions(const RunContext &i, ContactEvents &e, const double *q,
       continue;
     Vec3<double> u = zero3<double>();
     if (p.joint >= 0) {
-      u.x = v[e.rows.friction[std::size_t(p.joint)].dof];
+      u.x = joint_velocity(i.m, e.rows, e.rows.friction[std::size_t(p.joint)].dof, v);
     } else {
       relative_motion(i, e, e.points[k], u, nullptr);
       const double *n = e.points[k].normal;

@@ -34,15 +34,18 @@ public:
   // on their lines and rims.
   void set_distance(double gap) { least = gap - deeper_length * size - deeper_part * std::max(-gap, 0.0); }
 
-  // a point closer than the margin, unless it is there already; of too many the deepest are kept
+  // a point closer than the margin; of points at one place, and of too many, the deepest are kept
   void put(const ContactPoint &c) {
     if (!(c.gap < margin && c.gap >= least))
       return;
     const double least = same_point * same_point * size * size;
     for (int k = 0; k < used; ++k) {
       const Point d = list[k].on_second - c.on_second;
-      if (dot(d, d) < least)
+      if (dot(d, d) < least) {
+        if (c.gap < list[k].gap - slack())
+          list[k] = c;
         return;
+      }
     }
     if (used < capacity)
       list[used++] = c;

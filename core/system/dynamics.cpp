@@ -68,7 +68,7 @@ template <class T> static void apply_loads(const ModelData &m, const Conditions 
     if (row >= 0)
       subtract_loads(m, ws, c.sampled_loads->loads + row * 6 * m.users);
     for (int f = 0; f < m.nv; ++f)
-      work.tau[f] = work.efforts[f] + (row >= 0 ? c.sampled_loads->efforts[row * m.nv + f] : 0.0);
+      work.tau[f] = work.efforts[f] + (row >= 0 ? c.sampled_loads->efforts[row * (m.nv + m.cut_nv) + f] : 0.0);
   } else {
     for (int f = 0; f < m.nv; ++f)
       work.tau[f] = s.tau ? s.tau[f] : T(0.0);

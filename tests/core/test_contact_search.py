@@ -68,3 +68,19 @@ def test_points_are_those_of_all_pairs(model):
                 expected.add((i, j))
     assert {tuple(sorted(pair)) for pair in found} == {tuple(sorted(pair)) for pair in expected}
     assert len(expected) > 50
+
+
+@pytest.mark.parametrize("margin", [1e-3, 0.5])
+def test_the_lowest_corners_are_kept_in_every_attitude(margin):
+    """Upper corners of a box over a plane have the same foot points; a margin as of a fast body takes them in, too."""
+    s = da.System("die")
+    die = s.body("die", da.box(0.01, 0.02, 0.03, mass=1.0))
+    s.contact("floor", da.plane(), die)
+    model = s.compile()
+    for turn in Rotation.create_group("O"):
+        R = turn.as_matrix()
+        half = 0.5 * abs(R) @ [0.01, 0.02, 0.03]
+        pose = np.hstack([R.ravel(), [0.0, 0.0, half[2] + 1e-4]])[None, None]
+        _, numbers = contact_scene(model).points(model, pose.copy(), margin)
+        assert len(numbers) == 4
+        assert numbers[:, 9] == pytest.approx(1e-4, abs=1e-12)

@@ -43,6 +43,7 @@ PICTURES = {
     "quadruped": "quadruped.png",
     "rimless_wheel": "rimless_wheel.png",
     "gripper": "gripper.png",
+    "lane_change": "lane_change.png",
 }
 
 
@@ -245,3 +246,8 @@ def test_a_gripper_lifts_a_crate_by_friction() -> None:
     assert found["height"][-1] > 0.14
     assert found["held"]["grip.force"][-1, 2] == pytest.approx(9.81 * found["MASS"], rel=1e-6)
     assert found["held"]["grip.slip"].max() < 1e-8
+
+
+def test_a_gentle_lane_change_is_that_of_the_single_track_model() -> None:
+    found = numbers_of("lane_change")
+    assert abs(found["rate"] - found["linear"]).max() < 0.1 * abs(found["linear"]).max()

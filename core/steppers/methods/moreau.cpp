@@ -151,9 +151,6 @@ struct ContactStep {
     return stop.restitution > 0.0 &&
            velocity < -located_speeds * std::min(1.0, 1.0 / length) * gravity * i.run.fixed_step;
   }
-  double stop_gap(const JointStop &stop, const double *q) const {
-    return stop.sign * (q[stop.coordinate] - stop.limit);
-  }
 
   // normal velocity of a point, m/s
   double normal_velocity(const ScenePoint &p) const {
@@ -192,9 +189,9 @@ struct ContactStep {
     c.skip_stops.assign(c.stops.size(), 0);
     for (std::size_t k = 0; k < c.stops.size(); ++k) {
       const JointStop &stop = c.stops[k];
-      const double u = stop.sign * c.free[std::size_t(stop.dof)];
+      const double u = stop_velocity(m, c, stop, c.free.data());
       if (is_fast(stop, u))
-        c.skip_stops[k] = 1, first = std::min(first, std::max(0.5 * h - stop_gap(stop, qm) / u, 0.0));
+        c.skip_stops[k] = 1, first = std::min(first, std::max(0.5 * h - stop_gap(m, c, stop, qm) / u, 0.0));
     }
     return first;
   }
@@ -256,7 +253,7 @@ struct ContactStep {
 
   // contacts of the step of length h that stands in qm and c.free
   void solve(double t, double h) {
-    set_rows(c, *points, qm, 2.0 * h * stop_speed() + closed(), skip, true);
+    set_rows(m, c, *points, qm, 2.0 * h * stop_speed() + closed(), skip, true);
     if (c.rows.empty())
       return;
     respond_to_contacts(i, c, *points, t + 0.5 * h, qm, true);
@@ -265,7 +262,7 @@ struct ContactStep {
   double stop_speed() const {
     double most = 0.0;
     for (const JointStop &stop : c.stops)
-      most = std::max(most, std::abs(c.free[std::size_t(stop.dof)]));
+      most = std::max(most, std::abs(stop_velocity(m, c, stop, c.free.data())));
     return most;
   }
 
@@ -370,8 +367,9 @@ struct ContactStep {
       if (const double u = normal_velocity(p); is_fast(p, u))
         first = std::min(first, -p.gap / u);
     for (const JointStop &stop : c.stops)
-      if (const double u = stop.sign * v[stop.dof]; is_fast(stop, u) && stop_gap(stop, q) < -2.0 * h * u)
-        first = std::min(first, -stop_gap(stop, q) / u);
+      if (const double u = stop_velocity(m, c, stop, v), gap = stop_gap(m, c, stop, q);
+          is_fast(stop, u) && gap < -2.0 * h * u)
+        first = std::min(first, -gap / u);
     return std::isfinite(first) ? first : 0.0;
   }
 
@@ -383,7 +381,7 @@ struct ContactStep {
     c.skip_stops.clear();
     for (std::size_t k = 0; k < points->size(); ++k)
       skip[k] = (*points)[k].gap > closed();
-    set_rows(c, *points, c.q.data(), closed(), skip, false);
+    set_rows(m, c, *points, c.q.data(), closed(), skip, false);
     if (c.rows.empty())
       return;
     respond_to_contacts(i, c, *points, t, c.q.data());
@@ -483,7 +481,7 @@ struct ContactStep {
         place_point(frames(), c, named, p, rates, row.axes);
         row.gap = p.gap;
       } else if (row.stop >= 0) {
-        row.gap = stop_gap(c.stops[std::size_t(row.stop)], q);
+        row.gap = stop_gap(m, c, c.stops[std::size_t(row.stop)], q);
       }
     }
   }

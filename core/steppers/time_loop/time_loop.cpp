@@ -234,7 +234,7 @@ bool contact_forces(const ModelData &m, Run &run, std::byte *memory, double t, c
   const double *branches = std::exchange(run.conditions.law_branches, nullptr); // those that fit the state
   const bool done = rates(loop.at, t, q, v, x, contacts.a.data(), contacts.dx.data());
   if (done)
-    put_forces_into_cones(loop.at, contacts);
+    put_forces_into_cones(loop.at, contacts), set_joint_efforts(loop.at, contacts);
   run.conditions.law_branches = branches;
   return done;
 }

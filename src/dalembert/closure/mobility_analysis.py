@@ -25,7 +25,7 @@ from ..model import Model, as_model
 from ..model.argument_errors import checked_configuration
 from ..model.drive_targets import drive_targets
 from ..model.state import StateLike
-from ..numerics.rank import null_space, singular_values, split_rows
+from ..numerics.rank import null_space, singular_values
 from ..system import System
 from .assembly import assemble, given_coordinates, given_time
 from .driven.driven_state import driven_positions
@@ -271,21 +271,22 @@ def mobility(system: System | Model, state: StateLike | None = None, *, t: float
     rank = loops.rank(at, free)
     here = int(free.sum()) - rank
     bound = loops.of_positions().rank(at, free) if not np.all(model.holonomic) else rank
-    general = general_mobility(loops, at, here, free=free) if model.nc else here
+    N = loops.null_space(at, free)
+    general = general_mobility(loops, at, here, free=free, motions=N) if model.nc else here
     redundant, rows, shared = _redundancy(model, at, loops, free, rank)
-    left, idle = prescribed.leave(everything.jacobian(at))
+    left, idle = prescribed.leave(everything, at)
     return Mobility(
         mobility=here,
         configuration_dimension=int(free.sum()) - bound,
         driven_mobility=left,
         redundant_drives=idle,
         gruebler=int(free.sum()) - int((~let_go).sum()),
-        planar=planar_count(loops, at, free),
+        planar=planar_count(loops, at, free, N),
         redundant=redundant,
         redundant_rows=rows,
         shared=shared,
         rank=rank,
-        motions=_motions(model, loops, loops.null_space(at, free)),
+        motions=_motions(model, loops, N),
         permanent=general == here,
         general=general,
         loops=loop_connections(model),
@@ -331,7 +332,7 @@ def _redundancy(
     model: Model, q: Array, loops: LoopEquations, free: BoolArray, rank: int
 ) -> tuple[dict[str, int], dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
     """Return number and names of redundant rows, and the connections that share them, by connection."""
-    _, dropped, y = split_rows(loops.jacobian(q)[:, free], rank)
+    dropped, y = loops.dependences(q, free, rank)
     rows: dict[str, tuple[str, ...]] = {}
     shared: dict[str, set[str]] = {}
     counts = [k for k, row in enumerate(dropped) if loops.row_scales[row]]  # the others are released

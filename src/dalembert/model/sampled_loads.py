@@ -21,8 +21,8 @@ class SampledLoads(_core.SampledLoads):
         In order.
     loads : (n, bodies, 6) N m and N
         [moment; force] on the bodies at their origins, world axes.
-    efforts : (n, nv) N m or N
-        Joint forces.
+    efforts : (n, nv + cut nv) N m or N
+        Joint forces; those of cut joints are recorded only, `loads` has what they do.
     """
 
     def __init__(self, times: Array, loads: Array, efforts: Array) -> None:
@@ -30,7 +30,7 @@ class SampledLoads(_core.SampledLoads):
         self.times, self.loads, self.efforts = times, loads, efforts
 
     def efforts_at(self, t: Array) -> Array:
-        """Return the joint forces at times (k,) s, (k, nv)."""
+        """Return the joint forces at times (k,) s, (k, nv + cut nv)."""
         step = np.searchsorted(self.times, t, side="right") - 1
         return np.where((step >= 0)[:, None], self.efforts[np.maximum(step, 0)], 0.0)
 

@@ -208,13 +208,16 @@ class ContactSource(Protocol):
         """Return the points that carry load at times t (k,) s and states q (k, nq), v (k, nv), x (k, nx)."""
 
     def efforts(self, t: Array, q: Array, v: Array, x: Array) -> Array:
-        """Return the efforts of stops and dry friction of joints that act with them, (k, nv) N m or N.
+        """Return the efforts of stops and dry friction of joints that act with them, (k, nv + cut nv) N m or N.
 
-        Those in the conditions of the run are not counted.
+        Those in the conditions of the run are not counted: zeros, (k, 1), if there are no others.
         """
 
+    def cut_loads(self, t: Array, q: Array, v: Array, x: Array) -> Array | None:
+        """Return [moment; force] of those of cut joints on the bodies at their origins, world axes, (k, bodies, 6)."""
+
     def stuck(self, t: Array, v: Array) -> BoolArray:
-        """Return the velocities that dry friction or a stop of a joint holds at zero, (k, nv)."""
+        """Return the velocities that dry friction or a stop of a joint holds at zero, (k, nv + cut nv)."""
 
     def exchanges(self, result: Result) -> ContactExchanges:
         """Return impulses and losses of the whole run."""

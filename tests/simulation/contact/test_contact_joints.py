@@ -206,3 +206,100 @@ def test_a_chain_that_falls_onto_the_floor() -> None:
     assert result.stats.method == "dop853"  # auto takes events
     assert result.q[-1] == pytest.approx(steps.q[-1], abs=2e-4)
     assert abs(result["energy.balance"]).max() < 1e-6
+
+
+def loop(friction: dict[str, float], stops: dict[str, dict[str, float]] | None = None) -> da.System:
+    """Return a four-bar with friction and stops at joints A to D by name; one of them is cut."""
+    s = da.System("loop")
+    rods = {"crank": (0.3, 1.0), "coupler": (0.7, 2.0), "rocker": (0.5, 3.0)}
+    crank, coupler, rocker = (
+        s.body(name, da.rod(length=length, mass=mass, radius=0.02)) for name, (length, mass) in rods.items()
+    )
+    ends = {
+        "A": (s.ground, crank.at(-0.15, 0, 0)),
+        "B": (crank.at(0.15, 0, 0), coupler.at(-0.35, 0, 0)),
+        "D": (s.ground.at(0.8, 0, 0), rocker.at(-0.25, 0, 0)),
+        "C": (coupler.at(0.35, 0, 0), rocker.at(0.25, 0, 0)),
+    }
+    for name, markers in ends.items():
+        s.connect(name, da.Revolute("y", friction=friction.get(name), **(stops or {}).get(name, {})), *markers)
+    s.initial("A", position=-0.5, speed=3.0)
+    return s
+
+
+def test_friction_of_a_cut_joint_and_dead_points_of_others() -> None:
+    """Joints reverse where their angle has an extremum: no effort along them moves the loop there."""
+    friction = {"A": 0.3, "B": 0.02, "C": 0.3, "D": 0.1}
+    assert_same(*both(lambda: loop(friction), 1.5), ("A", "B", "C", "D"))
+
+
+def test_stops_of_each_joint_of_a_loop() -> None:
+    free = da.simulate(loop({}), 0.15)
+    for name in "ABCD":
+        limit, way = float(free[name][-1]), float(free[name][-1] - free[name][0])
+        stops = {name: {"upper" if way > 0 else "lower": limit, "restitution": 0.4}}
+        one, other = both(lambda: loop({"B": 0.02}, stops), 0.4)  # noqa: B023
+        assert one.q == pytest.approx(other.q, abs=1e-8)
+        hits = [[e.t for e in result.events if f"{name} reaches" in e.name] for result in (one, other)]
+        assert len(hits[0]) >= 1 and hits[0] == pytest.approx(hits[1], abs=1e-8)
+        assert one["energy.dissipated"][-1] == pytest.approx(other["energy.dissipated"][-1], abs=1e-8)
+        assert abs(other["energy.balance"]).max() < 1e-8
+
+
+def conical(restitution: float = 0.6) -> da.System:
+    s = da.System("rope")
+    bob = s.body("bob", da.sphere(0.05, mass=1.0))
+    s.connect("base", da.Free(), s.ground, bob)
+    s.initial("base", position=[1, 0, 0, 0, 0.3, 0.1, -0.2], speed=[0, 0, 0, 1.0, 0.5, 0.0])
+    s.connect("rope", da.Rope(0.5, restitution=restitution), s.ground, bob)
+    return s
+
+
+def test_a_rope() -> None:
+    one, other = both(conical, 1.5)
+    assert one.q == pytest.approx(other.q, abs=1e-8)
+    assert [event.t for event in one.events] == pytest.approx([event.t for event in other.events], abs=1e-7)
+    assert abs(other["energy.balance"]).max() < 1e-8
+
+
+@pytest.mark.parametrize("contact", ["events", "steps:5e-4"])
+def test_a_ball_hangs_on_a_rope_against_a_wall(contact: str) -> None:
+    """Tension and normal force of a ball of radius r on a rope of length l at a smooth wall, at a distance d."""
+    d, length, radius = 0.15, 0.5, 0.2
+    s = da.System("hanging")
+    ball = s.body("ball", da.sphere(radius, mass=2.0))
+    s.connect("base", da.Free(), s.ground, ball)
+    down = -np.sqrt(length**2 - (d + radius) ** 2)
+    s.initial("base", position=[1, 0, 0, 0, d + radius, 0, down])
+    s.connect("rope", da.Rope(length), s.ground, ball)
+    wall = s.ground.at(d, 0, 0, rotation=da.rotation.bryant(0, np.pi / 2, 0))
+    s.contact("wall", wall, ball)
+    result = da.simulate(s, 0.5, contact=contact)
+    assert result["ball.position"][-1] == pytest.approx([d + radius, 0.0, down], abs=1e-6)
+    tangent = (d + radius) / -down
+    assert result["wall.normal"][-1] == pytest.approx(2.0 * G * tangent, rel=1e-6)
+    assert abs(result["ball.acceleration"][-1]).max() < 1e-6
+
+
+@pytest.mark.parametrize("contact", ["events", "steps:2e-4"])
+def test_a_stopped_loop_holds_what_lies_on_it(contact: str) -> None:
+    """A parallel linkage whose cut joint rests on its stop carries a block: statics of the loop."""
+    s = da.System("table")
+    left = s.body("left", da.box(0.02, 0.02, 0.4, mass=0.5))
+    right = s.body("right", da.box(0.02, 0.02, 0.4, mass=0.5))
+    top = s.body("top", da.box(1.0, 0.3, 0.02, mass=1.0))
+    block = s.body("block", da.box(0.1, 0.1, 0.1, mass=2.0))
+    s.connect("D", da.Revolute("y"), s.ground.at(0.8, 0, 0), right.at(0, 0, -0.2))
+    s.connect("A", da.Revolute("y", upper=0.3), s.ground, left.at(0, 0, -0.2))
+    s.connect("B", da.Revolute("y"), left.at(0, 0, 0.2), top.at(-0.4, 0, 0))
+    s.connect("C", da.Revolute("y"), right.at(0, 0, 0.2), top.at(0.4, 0, 0))
+    s.initial("A", position=0.3)
+    height = 0.4 * np.cos(0.3)
+    s.place(block, position=(0.4 + 0.4 * np.sin(0.3), 0, height + 0.06))
+    s.contact("load", top, block, friction=0.5)
+    result = da.simulate(s, 0.3, contact=contact)
+    # power of the weights against that of the stop: bars 0.2 sin, top and block 0.4 sin
+    moment = -(2 * 0.5 * 0.2 + 3.0 * 0.4) * G * np.sin(0.3)
+    assert result["A"][-1] == pytest.approx(0.3, abs=1e-7)
+    assert result["A.friction"][-1] == pytest.approx(moment, rel=1e-6)
+    assert result["load.normal"][-1] == pytest.approx(2.0 * G, rel=1e-6)

@@ -31,12 +31,15 @@ def friction_output(model: Model, joint: str, element: Joint, quantity: str, nam
     labels = element.speeds
     driven = np.zeros(element.nv, dtype=bool) if cut else driven_speeds(model)[places]
 
+    def velocity(m: Motion) -> Array:
+        return m.part("cut_v")[:, names.cut_v[joint]] if cut else m.v[:, places]
+
     def friction(m: Motion) -> Array:
         effort = np.where(driven, 0.0, m.part("constraint_effort")[:, places])  # that of a drive is "effort"
         for part, speed in enumerate(speeds):
             if speed in model.compiled.elements.friction_slots:
                 effort[:, part] += m.part("forces")[:, model.compiled.elements.friction_slots[speed].measure]
-        return effort if cut else effort + m.joint_efforts[:, places]
+        return np.asarray(effort + m.joint_efforts[:, places])
 
     def held(conditions: Conditions) -> Array:
         return np.array([float(place in conditions.locked) for place in places])
@@ -47,7 +50,7 @@ def friction_output(model: Model, joint: str, element: Joint, quantity: str, nam
             sticks = held(conditions)
             if conditions.sampled_loads is not None:
                 own = [speed in model.compiled.elements.friction_slots for speed in speeds]
-                value[rows] = np.maximum(sticks, own & (np.abs(m.v[np.ix_(rows, places)]) < STILL))
+                value[rows] = np.maximum(sticks, own & (np.abs(velocity(m)[rows]) < STILL))
                 continue
             dry = [model.compiled.elements.friction_slots.get(speed) for speed in speeds]
             modes = np.array([SIGN_MODE if place is None else conditions.parameters[place.mode] for place in dry])
@@ -55,7 +58,7 @@ def friction_output(model: Model, joint: str, element: Joint, quantity: str, nam
             if element.has_vector_friction:  # components of a direction may be zero
                 still &= not modes[[place is not None for place in dry]].any()
             value[rows] = sticks if m.has_joint_rows else np.maximum(sticks, still)
-        return np.maximum(value, m.joint_sticks()[:, places]) if m.has_joint_rows and not cut else value
+        return np.maximum(value, m.joint_sticks()[:, places]) if m.has_joint_rows else value
 
     def stop(m: Motion) -> Array:
         value = np.zeros((len(m), element.nv))
@@ -66,10 +69,10 @@ def friction_output(model: Model, joint: str, element: Joint, quantity: str, nam
             for limit, side in ((element.lower, -1.0), (element.upper, 1.0)):
                 if limit is not None:
                     on = held(conditions)
-                    if m.has_joint_rows and not cut:
+                    if m.has_joint_rows:
                         on = np.maximum(on, m.joint_sticks()[np.ix_(rows, places)])
                     if conditions.sampled_loads is not None:
-                        on = np.maximum(on, np.abs(m.v[np.ix_(rows, places)]) < STILL)
+                        on = np.maximum(on, np.abs(velocity(m)[rows]) < STILL)
                     value[rows] += side * on * (np.abs(position[rows] - limit) < AT_STOP_TOL)
         return value
 

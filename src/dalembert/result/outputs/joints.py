@@ -205,11 +205,12 @@ def _rate(quantity: str, needs: str) -> Maker:
 def _effort(model: Model, joint: JointOutputs, name: str, unit: str) -> Output:
     labels = joint.element.speeds
     drives = [drive for drive in model.joint_drives if drive.connection.name == joint.name]
+    own = model.compiled.names.cut_v[joint.name] if joint.cut else model.v_slice(joint.name)
+    places = np.arange(own.start, own.stop) + (model.nv if joint.cut else 0)
 
     def value(m: Motion) -> Array:
         effort = joint.applied(m)
-        if not joint.cut:
-            effort = effort + m.joint_efforts[:, model.v_slice(joint.name)]
+        effort = effort + m.joint_efforts[:, places]
         for drive in drives:
             effort[:, list(drive.dofs)] = m.effort(drive).reshape(len(effort), -1)
         return effort

@@ -203,7 +203,7 @@ class Motion:
     def _contact_loads(self) -> tuple[Array, Array]:
         """Return [moment; force] of contacts on the bodies at their origins, world axes, (n, bodies, 6).
 
-        And the efforts of stops and dry friction of joints that act with them, (n, nv).
+        And the efforts of stops and dry friction of joints that act with them, (n, nv + cut nv).
         """
         states, tables = (self.t, self.q, self.v, self.x), self.model.contacts
         assert tables is not None
@@ -218,14 +218,17 @@ class Motion:
             force = sign * points.force[moved]
             load = np.concatenate([np.cross(arm, force), force], axis=1)
             np.add.at(loads, (points.time[moved], body[moved]), load)
+        for source in rigid:
+            if (cut := source.cut_loads(*states)) is not None:
+                loads[:, 1:] += cut
         return np.ascontiguousarray(loads[:, 1:]), np.ascontiguousarray(self.joint_efforts)
 
     # ---- contacts
 
     @cached_property
     def joint_efforts(self) -> Array:
-        """Efforts of stops and dry friction of joints that act with rigid contact, (n, nv)."""
-        efforts = np.zeros((len(self), self.model.nv))
+        """Efforts of stops and dry friction of joints that act with rigid contact, (n, nv + cut nv)."""
+        efforts = np.zeros((len(self), self.model.nv + self.model.compiled.names.cut_nv))
         for source in self.contact_sources:
             efforts += source.efforts(self.t, self.q, self.v, self.x)
         for rows, conditions in [] if self.conditions is None else self.conditions(self.t):
@@ -239,8 +242,8 @@ class Motion:
         return any(source.has_state_loads for source in self.contact_sources)
 
     def joint_sticks(self) -> BoolArray:
-        """Return the velocities that stops and friction hold at zero beside rigid contact, (n, nv)."""
-        held = np.zeros((len(self), self.model.nv), dtype=bool)
+        """Return the velocities that stops and friction hold at zero beside rigid contact, (n, nv + cut nv)."""
+        held = np.zeros((len(self), self.model.nv + self.model.compiled.names.cut_nv), dtype=bool)
         for source in self.contact_sources:
             held |= source.stuck(self.t, self.v)
         return held
@@ -305,7 +308,7 @@ class Motion:
         element, model = drive.connection.element, self.layout
         if isinstance(element, Joint):
             places = driven_dof(model, drive)
-            effort: Array = (self.part("tau") - self.part("applied") - self.joint_efforts)[:, places]
+            effort: Array = (self.part("tau") - self.part("applied"))[:, places] - self.joint_efforts[:, places]
             return effort if isinstance(drive, PoseDrive) else effort[:, 0]
         effort = self.part("lam")[:, driven_row(model, drive)].copy()
         if isinstance(element, AxisAngle):  # the multiplier belongs to the residual, which is a cosine

@@ -16,7 +16,7 @@ from ...model import Conditions, Model, State
 from ...result.contact_points import ContactExchanges, ContactPoints
 from ...result.records import EventRecord
 from ..options import Options
-from .contact_steps import ContactSteps
+from .contact_steps import ContactSteps, joint_unit
 from .options import IMPACT_LAWS, ContactChoice
 
 if TYPE_CHECKING:
@@ -111,15 +111,21 @@ class EventContacts:
         return self._forces(t, q, v, x)[0]
 
     def efforts(self, t: Array, q: Array, v: Array, x: Array) -> Array:
-        """Return the efforts of stops and dry friction of joints, (k, nv) N m or N."""
+        """Return the efforts of stops and dry friction of joints, (k, nv + cut nv) N m or N."""
         if not self.contacts.steps.has_joints:
-            return np.zeros((len(t), self.contacts.model.nv))
+            return np.zeros((len(t), 1))
         return self._forces(t, q, v, x)[1]
 
+    def cut_loads(self, t: Array, q: Array, v: Array, x: Array) -> Array | None:
+        """Return the loads of stops and dry friction of cut joints, (k, bodies, 6); None without such joints."""
+        return self._forces(t, q, v, x)[2] if self.contacts.steps.has_cut_joints else None
+
     def stuck(self, t: Array, v: Array) -> BoolArray:
-        """Return the velocities that dry friction or a stop of a joint holds at zero, (k, nv)."""
+        """Return the velocities that dry friction or a stop of a joint holds at zero, (k, nv + cut nv)."""
         steps, changes = self.contacts.steps, self.contacts.changes
-        held = np.zeros((len(changes) + 1, v.shape[1]), dtype=bool)
+        held = np.zeros(
+            (len(changes) + 1, self.contacts.model.nv + self.contacts.model.compiled.names.cut_nv), dtype=bool
+        )
         for k, change in enumerate(changes):
             stops, joints = (change.points[:, column].astype(int) for column in (3, 7))
             held[k + 1, steps.stops[stops[stops >= 0], 1].astype(int)] = True
@@ -129,9 +135,11 @@ class EventContacts:
         rows = np.searchsorted([change.t for change in changes], times, side="right")
         return np.asarray(held[rows] & (times < self.end)[:, None])
 
-    def _forces(self, t: Array, q: Array, v: Array, x: Array) -> tuple[ContactPoints, Array]:
-        """Return the points that carry load, and the efforts on joints."""
-        found, efforts = [], np.zeros((len(t), self.contacts.model.nv))
+    def _forces(self, t: Array, q: Array, v: Array, x: Array) -> tuple[ContactPoints, Array, Array]:
+        """Return the points that carry load, the efforts on joints, and the loads of those of cut joints."""
+        model = self.contacts.model
+        found, efforts = [], np.zeros((len(t), model.nv + model.compiled.names.cut_nv))
+        loads = np.zeros((len(t), len(model.body_names), 6))
         times = self._sides(t)
         segments = self.trajectory.segments
         begins = np.array([segment.begin for segment in segments])
@@ -140,7 +148,7 @@ class EventContacts:
             rows = np.flatnonzero((owner == k) & (times < self.end))
             with segments[k].stepper(contacts=self.contacts) as stepper:
                 states = (np.ascontiguousarray(part[rows]) for part in (times, q, v, x))
-                names, numbers, efforts[rows] = stepper.contact_forces(*states)
+                names, numbers, efforts[rows], loads[rows] = stepper.contact_forces(*states)
             whole = names.astype(np.int64)
             found.append(
                 ContactPoints(
@@ -155,12 +163,19 @@ class EventContacts:
                     whole[:, 4],
                 )
             )
-        return ContactPoints.joined(found), efforts
+        return ContactPoints.joined(found), efforts, loads
 
     def _sides(self, t: Array) -> Array:
         """Return times that belong to the modes of states: the first of two states at a change is before it."""
         first = np.append(t[:-1] == t[1:], False) & np.isin(t, [change.t for change in self.contacts.changes])
         return np.where(first, np.nextafter(t, -np.inf), t)
+
+    def _speeds(self, q: Array, v: Array) -> Array:
+        """Return the velocities of all joints, (k, nv + cut nv)."""
+        model = self.contacts.model
+        if not self.contacts.steps.has_cut_joints:
+            return np.hstack([v, np.zeros((len(v), model.compiled.names.cut_nv))])
+        return np.hstack([v, model.cut_motion(q, v, np.zeros_like(v))[1]])
 
     def impacts(self, model: Model, t: Array, states: tuple[Array, Array, Array]) -> list[EventRecord]:
         """Return impacts and changes of modes as events, at states of times t (n,)."""
@@ -176,13 +191,14 @@ class EventContacts:
         length = end - begin
         nodes = (begin[:, None] + 0.5 * (1.0 + GAUSS[0]) * length[:, None]).ravel()
         states = self.trajectory.dense(nodes)
-        points, efforts = self._forces(nodes, *states)
+        points, efforts, _ = self._forces(nodes, *states)
         step = points.time // len(GAUSS[0])
         weight = 0.5 * GAUSS[1][points.time % len(GAUSS[0])] * length[step]
         normal = (points.force * points.normal).sum(axis=1)
         tangential = np.linalg.norm(points.force - normal[:, None] * points.normal, axis=1)
         # of joints: one row for each step
-        lost = -(efforts * states[1]).sum(axis=1).reshape(-1, len(GAUSS[0])) @ (0.5 * GAUSS[1]) * length
+        power = (efforts * self._speeds(states[0], states[1])).sum(axis=1)
+        lost = -power.reshape(-1, len(GAUSS[0])) @ (0.5 * GAUSS[1]) * length
         none = np.full(len(length), -1)
         return ContactExchanges(
             np.concatenate([impacts[:, 0], begin[step], begin]),
@@ -425,7 +441,7 @@ class ContactEvents:
         for row in change.impacts[change.impacts[:, 3] >= 0].tolist():
             lost, stop = -(row[15] + row[16]), int(row[3])
             dof, limit, sign = self.steps.stops[stop, 1:4].tolist()
-            unit = self.model.compiled.names.speed_units[int(dof)]
+            unit = joint_unit(self.model, int(dof))
             which = "lower" if sign > 0 else "upper"
             text = f"{self.steps.stop_name(stop)} reaches its {which} limit {limit:.6g} {unit} with "
             found.append((f"{text}{-row[13]:.6g} {unit}/s", f"{lost:.6g} J lost", lost))

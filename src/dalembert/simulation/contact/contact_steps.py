@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ...result import Result
     from ..trajectory import Segment, Trajectory
 
-__all__ = ["ContactLog", "ContactSteps", "StepContacts"]
+__all__ = ["ContactLog", "ContactSteps", "StepContacts", "joint_unit"]
 
 OVERLAP_TOL = 1e-7  # of the largest finite reach of a shape: deeper overlaps at the start are errors
 CONE_TOL = 1e-12  # m/s: residual of cone problems
@@ -53,7 +53,7 @@ class ContactLog:
         velocity and time of an impact.
     loads : (k, bodies, 6) N m and N
         [moment; force] on the bodies at their origins, world axes.
-    efforts : (k, nv) N m or N
+    efforts : (k, nv + cut nv) N m or N
         Of stops and dry friction of joints. Their points have contact -1, and -1 and the velocity as shapes.
     """
 
@@ -179,12 +179,16 @@ class StepContacts:
         return np.asarray(step - jump)
 
     def efforts(self, t: Array, q: Array, v: Array, x: Array) -> Array:
-        """Return zeros (k, nv): efforts of stops and dry friction of joints are in the conditions of the run."""
-        return np.zeros_like(v)
+        """Return zeros: efforts of stops and dry friction of joints are in the conditions of the run."""
+        return np.zeros((len(v), 1))
+
+    def cut_loads(self, t: Array, q: Array, v: Array, x: Array) -> Array | None:
+        """Return None: they are in the conditions of the run."""
+        return None
 
     def stuck(self, t: Array, v: Array) -> BoolArray:
         """Return nothing: outputs find it from the motion."""
-        return np.zeros(v.shape, dtype=bool)
+        return np.zeros((len(v), 1), dtype=bool)
 
     def exchanges(self, result: Result) -> ContactExchanges:
         """Return impulses and losses of all steps."""
@@ -221,10 +225,10 @@ class StepContacts:
             speed, lost = log.numbers[points, 13].max(), -float(log.numbers[points, 11:13].sum())
             place = max(int(np.searchsorted(t, time, side="right")) - 1, 0)
             q, v, x = (part[place].copy() for part in states)
-            unit = "m/s" if contact >= 0 else rate_unit(model.compiled.names.speed_units[two])
+            unit = "m/s" if contact >= 0 else rate_unit(joint_unit(model, two))
             message = f"approach at {speed:.6g} {unit}, {lost:.6g} J lost"
             name = (
-                f"{tables.pair_name(contact, one, two)}: impact" if contact >= 0 else f"{model.speed_names[two]}: stop"
+                f"{tables.pair_name(contact, one, two)}: impact" if contact >= 0 else f"{joint_name(model, two)}: stop"
             )
             events.append(EventRecord(name, time, q, v, x, -lost, message, lost, is_exchange=True))
         return events
@@ -324,13 +328,18 @@ class ContactSteps:
         """Whether there are stops or dry friction of joints."""
         return bool(len(self.stops) or len(self.friction))
 
+    @property
+    def has_cut_joints(self) -> bool:
+        """Whether some of them are of cut joints or ropes."""
+        return bool((self.stops[:, 1] >= self.model.nv).any() or (self.friction[:, 0] >= self.model.nv).any())
+
     def stop_name(self, stop: int) -> str:
         """Return the name of the velocity that a stop limits."""
-        return self.model.speed_names[int(self.stops[stop, 1])]
+        return joint_name(self.model, int(self.stops[stop, 1]))
 
     def friction_name(self, joint: int) -> str:
         """Return the name of a velocity with dry friction."""
-        return self.model.speed_names[int(self.friction[joint, 0])]
+        return joint_name(self.model, int(self.friction[joint, 0]))
 
     @property
     def tables(self) -> ContactTables:
@@ -435,7 +444,7 @@ class ContactSteps:
                 np.zeros((0, 4), dtype=np.int64),
                 empty,
                 np.zeros((0, len(self.model.body_names), 6)),
-                np.zeros((0, self.model.nv)),
+                np.zeros((0, self.model.nv + self.model.compiled.names.cut_nv)),
             )
         self._parts = [ContactLog.joined(self._parts)]
         return self._parts[0]
@@ -517,6 +526,18 @@ def _restored_steps(log: ContactLog, end: float, begin: float) -> StepContacts:
     return found
 
 
+def joint_name(model: Model, velocity: int) -> str:
+    """Return the name of the velocity of a joint with stops or dry friction; of cut joints from nv on."""
+    rows = friction_rows(model)
+    return rows.names[int(np.flatnonzero(rows.indices == velocity)[0])]
+
+
+def joint_unit(model: Model, velocity: int) -> str:
+    """Return the unit of its coordinate."""
+    rows = friction_rows(model)
+    return rows.units[int(np.flatnonzero(rows.indices == velocity)[0])]
+
+
 def _length_text(length: float) -> str:
     return f"{1e3 * length:.3g} mm" if length < 1.0 else f"{length:.3g} m"
 
@@ -525,13 +546,10 @@ def _stop_rows(model: Model) -> Array:
     """Return the stops of joints, (k, 5): coordinate, velocity, limit, sign, restitution."""
     rows = friction_rows(model)
     found = []
-    for k, name in enumerate(rows.names):
+    for k in range(len(rows)):
         for limit, sign in ((rows.lower[k], 1.0), (rows.upper[k], -1.0)):
             if not np.isfinite(limit):
                 continue
-            if rows.indices[k] >= model.nv or not 0 <= rows.coordinates[k] < model.nq:
-                remedy = "stops of cut joints and of ropes do not work with rigid contact: use stops='soft' or 'off'"
-                raise ModelError("simulate", "stops", name, remedy)
             found.append([rows.coordinates[k], rows.indices[k], limit, sign, rows.restitution[k]])
     return np.array(found, dtype=float).reshape(-1, 5)
 
@@ -548,8 +566,6 @@ def _friction_rows(conditions: Conditions) -> Array:
             what = "friction that depends on the load of a joint"
         elif k in grouped:
             what = "friction of a ball joint"
-        elif rows.indices[k] >= model.nv:
-            what = "friction of a cut joint"
         if what:
             remedy = f"{what} does not work with rigid contact: use friction='smooth'"
             raise ModelError("simulate", "friction", rows.names[k], remedy)

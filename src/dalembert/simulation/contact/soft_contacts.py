@@ -77,11 +77,15 @@ class SoftContacts:
 
     def efforts(self, t: Array, q: Array, v: Array, x: Array) -> Array:
         """Return zeros (k, nv): stops and friction of joints are not part of compliant contact."""
-        return np.zeros_like(v)
+        return np.zeros((len(v), 1))
+
+    def cut_loads(self, t: Array, q: Array, v: Array, x: Array) -> Array | None:
+        """Return None: there are none."""
+        return None
 
     def stuck(self, t: Array, v: Array) -> BoolArray:
         """Return nothing: stops and friction of joints are not part of compliant contact."""
-        return np.zeros(v.shape, dtype=bool)
+        return np.zeros((len(v), 1), dtype=bool)
 
     def exchanges(self, result: Result) -> ContactExchanges:
         """Return impulses and losses of every step, by Gauss's quadrature."""
