@@ -476,7 +476,7 @@ struct ContactStep {
         place_point(frames(), c, named, p, rates, row.axes);
         row.gap = p.gap;
       } else if (row.stop >= 0) {
-        row.gap = stop_gap(c.stops[std::size_t(row.stop)], q);
+        row.gap = stop_gap(m, c, c.stops[std::size_t(row.stop)], q);
       }
     }
   }

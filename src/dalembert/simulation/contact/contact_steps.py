@@ -524,6 +524,12 @@ class ContactSteps:
         return [f"forces of single points are not unique at the end: {shown}; sums are, shares are those of least norm"]
 
 
+def _restored_steps(log: ContactLog, end: float, begin: float) -> StepContacts:
+    found = StepContacts(log, end)
+    found.begin = begin
+    return found
+
+
 def joint_name(model: Model, velocity: int) -> str:
     """Return the name of the velocity of a joint with stops or dry friction; of cut joints from nv on."""
     rows = friction_rows(model)
@@ -534,12 +540,6 @@ def joint_unit(model: Model, velocity: int) -> str:
     """Return the unit of its coordinate."""
     rows = friction_rows(model)
     return rows.units[int(np.flatnonzero(rows.indices == velocity)[0])]
-
-
-def _restored_steps(log: ContactLog, end: float, begin: float) -> StepContacts:
-    found = StepContacts(log, end)
-    found.begin = begin
-    return found
 
 
 def _length_text(length: float) -> str:
