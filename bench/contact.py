@@ -24,6 +24,8 @@ import dalembert as da
 
 G = 9.81
 ROUNDS = 3
+RUNS = 64  # of a rollout
+PERIOD = 0.02  # s: control interval of rollouts
 
 
 Body = tuple[str, tuple[float, ...], float, tuple[float, ...]]
@@ -295,13 +297,82 @@ class Theirs:
         return Answer(took, depth, float(np.abs(data.qvel).max()), float("nan"), data.qpos[:3].copy())
 
 
-def batch(step: float, seconds: float, threads: int) -> tuple[float, float]:
-    """Return processor and wall time per run and second of motion, s, of 64 trotting quadrupeds in a rollout."""
-    model = quadruped(0.25, 0.7).compile()
-    periods = round(seconds / 0.02)
+def batch(scene: Scene, step: float, seconds: float, threads: int = 1) -> tuple[float, float]:
+    """Return processor and wall time per run and second of motion, s, of a scene in a rollout of many runs."""
+    model = scene.system().compile()
+    periods = round(seconds / PERIOD)
     began, wall = process_time(), perf_counter()
-    da.rollout(model, None, np.zeros((64, periods, 0)), 0.02, inputs=[], contact=f"steps:{step}", threads=threads)
-    return (process_time() - began) / (64 * seconds), (perf_counter() - wall) / (64 * seconds)
+    da.rollout(model, None, np.zeros((RUNS, periods, 0)), PERIOD, inputs=[], contact=f"steps:{step}", threads=threads)
+    return (process_time() - began) / (RUNS * seconds), (perf_counter() - wall) / (RUNS * seconds)
+
+
+def their_batch(scene: Scene, step: float, seconds: float) -> float:
+    """Return the processor time of the same rollout of MuJoCo on one thread, s."""
+    there = Theirs(scene, seconds, "Newton", step)
+    mujoco, data = there.mujoco, there.mujoco.MjData(there.model)
+    if scene.start:
+        data.qpos[:] = scene.start
+    state = np.empty(mujoco.mj_stateSize(there.model, mujoco.mjtState.mjSTATE_FULLPHYSICS))
+    mujoco.mj_getState(there.model, data, state, mujoco.mjtState.mjSTATE_FULLPHYSICS)
+    control = None if there.control is None else np.repeat(there.control, RUNS, axis=0)
+    began = process_time()
+    there.rollout.rollout(there.model, data, np.tile(state, (RUNS, 1)), control, nstep=there.count)
+    return (process_time() - began) / (RUNS * seconds)
+
+
+def compare_batches(name: str, scene: Scene, step: float, seconds: float) -> None:
+    """Print the throughput of many runs of a scene beside MuJoCo."""
+    ours, theirs = [], []
+    for _ in range(ROUNDS):
+        ours.append(batch(scene, step, seconds)[0])
+        theirs.append(their_batch(scene, step, seconds))
+    wall = batch(scene, step, seconds, threads=2)[1]
+    print(
+        f"{RUNS} runs of {name!r}: {1e3 * min(ours):.2f} ms per run and s of motion, MuJoCo {1e3 * min(theirs):.2f}: "
+        f"x{min(theirs) / min(ours):.2f} its throughput; {1e3 * wall:.2f} ms of wall time on 2 threads",
+        flush=True,
+    )
+
+
+def growth(step: float, seconds: float) -> None:
+    """Print the time of a step by the number of spheres in a box, and exponents of its growth in contacts."""
+    last: tuple[float, float] | None = None
+    for layers in (2, 5, 10, 20, 40):
+        model = spheres(layers).system().compile()
+        took, contacts = [], 0.0
+        for _ in range(2):
+            began = process_time()
+            result = da.simulate(model, seconds, contact=f"steps:{step}")
+            took.append((process_time() - began) * step / seconds)
+            contacts = float(np.mean([len(result.touching(t)) for t in np.linspace(0.5, 1.0, 5) * seconds]))
+        exponent = "" if last is None else f", exponent {np.log(min(took) / last[0]) / np.log(contacts / last[1]):.2f}"
+        last = min(took), contacts
+        print(f"{25 * layers} spheres, {contacts:.0f} contacts: {1e6 * min(took):.0f} us a step{exponent}", flush=True)
+
+
+def far_shapes(step: float) -> None:
+    """Print what 100 shapes that an arm never reaches add to its steps."""
+    times: dict[str, list[float]] = {}
+    for count in (1, 100):
+        s = da.System("arm")
+        last, links = s.ground, []
+        for k in range(7):
+            links.append(s.body(f"link{k}", da.box(0.3, 0.05, 0.05, mass=1.0)))
+            s.connect(f"J{k}", da.Revolute("y"), last if k == 0 else last.at(0.15, 0, 0), links[-1].at(-0.15, 0, 0))
+            last = links[-1]
+        far = [s.body(f"far{k}", da.box(0.2, 0.2, 0.2, mass=1.0)) for k in range(100)]
+        for k, body in enumerate(far):
+            s.connect(f"fixed{k}", da.Fixed(), s.ground.at(20.0 + 0.5 * (k % 10), 0.5 * (k // 10), 0.0), body)
+        s.contact("far", links, far[:count])
+        model = s.compile()
+        for contact in ("events", f"steps:{step}"):
+            for _ in range(ROUNDS + 1):
+                began = process_time()
+                result = da.simulate(model, 2.0, contact=contact)
+                times.setdefault(f"{contact} {count}", []).append((process_time() - began) / result.stats.steps)
+    for contact in ("events", f"steps:{step}"):
+        none, all_of_them = (min(times[f"{contact} {count}"][1:]) for count in (1, 100))
+        print(f"100 far shapes, {contact}: {1e6 * none:.1f} -> {1e6 * all_of_them:.1f} us a step", flush=True)
 
 
 def compare(name: str, scene: Scene, step: float, seconds: float) -> None:
@@ -337,19 +408,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--step", type=float, default=2e-3)
     parser.add_argument("--seconds", type=float, default=2.0)
-    parser.add_argument("--scenes", nargs="*", default=[*SCENES, "batch"], choices=[*SCENES, "batch"])
+    others = ("batch", "growth", "far")
+    parser.add_argument("--scenes", nargs="*", default=[*SCENES, *others], choices=[*SCENES, *others])
     given = parser.parse_args()
     for name in given.scenes:
-        if name != "batch":
+        if name == "batch":
+            for scene in ("slope", "stands", "trots"):
+                compare_batches(scene, SCENES[scene](), given.step, given.seconds)
+        elif name == "growth":
+            growth(given.step, given.seconds)
+        elif name == "far":
+            far_shapes(given.step)
+        else:
             compare(name, SCENES[name](), given.step, given.seconds)
-            continue
-        for threads in (1, 2):
-            processor, wall = batch(given.step, given.seconds, threads)
-            print(
-                f"64 quadrupeds trot on {threads} threads: {1e3 * processor:.2f} ms of processor time per run and s, ",
-                end="",
-            )
-            print(f"{1e3 * wall:.2f} ms of wall time", flush=True)
 
 
 if __name__ == "__main__":

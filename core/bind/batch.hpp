@@ -3,6 +3,8 @@
 
 #include "bind/bound_model.hpp"
 #include "runs/batch.hpp"
+#include "runs/growing_array.hpp"
+#include <cstdlib>
 #include <nanobind/ndarray.h>
 #include <optional>
 #include <utility>
@@ -14,6 +16,25 @@ using Doubles = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
 using Places = nb::ndarray<const std::int64_t, nb::c_contig, nb::device::cpu>;
 
 nb::object doubles(const double *data, std::initializer_list<npy_intp> shape);
+// the same of records of doubles, which are given away where they are many; `records` is empty after it
+template <class S> nb::object take_doubles(GrowingArray<S> &records, std::initializer_list<npy_intp> shape) {
+  constexpr std::size_t many = std::size_t(1) << 18; // bytes
+  if (records.size() * sizeof(S) < many) {
+    nb::object copied = doubles(reinterpret_cast<const double *>(records.data()), shape);
+    records.clear();
+    return copied;
+  }
+  void *memory = records.release();
+  nb::capsule owner(memory, [](void *given) noexcept { std::free(given); });
+  PyObject *array =
+      PyArray_SimpleNewFromData(int(shape.size()), const_cast<npy_intp *>(shape.begin()), NPY_DOUBLE, memory);
+  if (!array)
+    throw nb::python_error();
+  nb::object found = nb::steal(array);
+  if (PyArray_SetBaseObject(reinterpret_cast<PyArrayObject *>(array), owner.release().ptr()))
+    throw nb::python_error();
+  return found;
+}
 inline const double *row_of(const Doubles &array, std::size_t row, std::int32_t width) {
   return array.data() + row * std::size_t(width);
 }

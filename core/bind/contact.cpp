@@ -4,6 +4,7 @@
 #include "bind/records.hpp"
 #include "geometry/convex_solid.hpp"
 #include <nanobind/ndarray.h>
+#include <cstddef>
 #include <nanobind/stl/vector.h>
 
 namespace dalembert::bind {
@@ -114,20 +115,6 @@ nb::tuple scene_points(const ContactScene &scene, const nb::object &owner, const
   return nb::make_tuple(doubles(names.data(), {n, 6}), doubles(numbers.data(), {n, 10}));
 }
 
-template <class S> nb::object column(const std::vector<S> &values) {
-  std::vector<double> numbers(values.begin(), values.end());
-  return doubles(numbers.data(), {npy_intp(numbers.size())});
-}
-
-// one array of numbers from all points of a log
-template <class F> nb::object of_points(const ContactLog &log, npy_intp width, F &&write) {
-  const nb::object array = new_array({npy_intp(log.points.size()), width});
-  double *out = data_of(array);
-  for (const ContactLogPoint &point : log.points)
-    write(point, out), out += width;
-  return array;
-}
-
 } // namespace
 
 void fill_scene_and_joints(const ModelData &m, const nb::dict &given, ContactSteps &c) {
@@ -161,21 +148,16 @@ void fill_contacts(const ModelData &m, const nb::dict &given, ContactSteps &c) {
 }
 
 nb::dict take_contact_log(const ModelData &m, ContactSteps &c) {
-  const ContactLog &log = c.log;
+  ContactLog &log = c.log;
   nb::dict found;
-  found["times"] = column(log.times);
-  found["begin"] = column(log.begin);
-  found["loads"] = doubles(log.loads.data(), {npy_intp(log.times.size()), npy_intp(m.users), 6});
-  found["efforts"] = doubles(log.efforts.data(), {npy_intp(log.times.size()), npy_intp(m.nv + m.cut_nv)});
-  found["numbers"] = of_points(log, 15, [](const ContactLogPoint &p, double *out) {
-    std::copy_n(p.place, 3, out), std::copy_n(p.normal, 3, out + 3), std::copy_n(p.force, 3, out + 6);
-    out[9] = p.gap, out[10] = p.slip, out[11] = p.friction_work, out[12] = p.normal_work, out[13] = p.impact_speed,
-    out[14] = p.time;
-  });
-  found["names"] = of_points(log, 4, [](const ContactLogPoint &p, double *out) {
-    out[0] = p.contact, out[1] = p.shapes[0], out[2] = p.shapes[1], out[3] = p.state;
-  });
-  c.log = {};
+  const npy_intp steps = npy_intp(log.times.size()), points = npy_intp(log.points.size());
+  found["loads"] = take_doubles(log.loads, {steps, npy_intp(m.users), 6});
+  found["efforts"] = log.efforts.empty() ? zeros({steps, npy_intp(m.nv + m.cut_nv)})
+                                         : take_doubles(log.efforts, {steps, npy_intp(m.nv + m.cut_nv)});
+  found["times"] = take_doubles(log.times, {steps});
+  found["begin"] = take_doubles(log.begin, {steps});
+  static_assert(offsetof(ContactLogPoint, place) == 16 && sizeof(ContactLogPoint) == 17 * sizeof(double));
+  found["points"] = take_doubles(log.points, {points, 17}); // four integers in the first two columns
   return found;
 }
 

@@ -10,7 +10,7 @@ namespace dalembert::bind {
 // rows of numbers as they come in
 struct Records {
   std::size_t nq, nv, nx;
-  std::vector<double> t{}, q{}, v{}, x{}, a{};
+  GrowingArray<double> t{}, q{}, v{}, x{}, a{};
   std::vector<double> steps{};                        // where steps ended, while samples were recorded
   std::vector<double> switch_times{}, switch_sides{}; // of switching functions, from a time on
 
@@ -23,25 +23,17 @@ struct Records {
   static bool record(void *self, double t, const double *q, const double *v, const double *x, const double *a) {
     Records &r = *static_cast<Records *>(self);
     r.t.push_back(t);
-    r.q.insert(r.q.end(), q, q + r.nq);
-    r.v.insert(r.v.end(), v, v + r.nv);
-    r.x.insert(r.x.end(), x, x + r.nx);
+    r.q.append(q, q + r.nq), r.v.append(v, v + r.nv), r.x.append(x, x + r.nx);
     if (a)
-      r.a.insert(r.a.end(), a, a + r.nv);
+      r.a.append(a, a + r.nv);
     return true;
   }
   static bool drop(void *, double, const double *, const double *, const double *, const double *) { return true; }
   nb::tuple take() {
     const npy_intp n = npy_intp(t.size());
-    nb::tuple result = nb::make_tuple(doubles(t.data(), {n}), doubles(q.data(), {n, npy_intp(nq)}),
-                                      doubles(v.data(), {n, npy_intp(nv)}), doubles(x.data(), {n, npy_intp(nx)}),
-                                      doubles(a.data(), {npy_intp(nv ? a.size() / nv : 0), npy_intp(nv)}));
-    clear();
-    return result;
-  }
-  void clear() {
-    for (std::vector<double> *each : {&t, &q, &v, &x, &a})
-      each->clear();
+    const npy_intp rates = npy_intp(nv ? a.size() / nv : 0);
+    return nb::make_tuple(take_doubles(t, {n}), take_doubles(q, {n, npy_intp(nq)}), take_doubles(v, {n, npy_intp(nv)}),
+                          take_doubles(x, {n, npy_intp(nx)}), take_doubles(a, {rates, npy_intp(nv)}));
   }
   void reserve(std::size_t rows) {
     t.reserve(rows), q.reserve(rows * nq), v.reserve(rows * nv), x.reserve(rows * nx), a.reserve(rows * nv);

@@ -70,12 +70,6 @@ void set_free_block(const BodyData &b, FreeBlock &block) {
   block.center[0] = c.x, block.center[1] = c.y, block.center[2] = c.z;
 }
 
-Motion<double> respond_freely(const FreeBlock &block, const Load<double> &load) {
-  const Vec3<double> c = as_vec(block.center);
-  const Vec3<double> w = mul(as_sym(block.turns), load.n - cross(c, load.f));
-  return {w, scale(block.over_mass, load.f) - cross(w, c)};
-}
-
 void move_bodies(const RunContext &i, ContactSteps &c, const double *q, const double *v) {
   const ModelData &m = i.m;
   Workspace<double> &ws = frames_of(i);
@@ -90,36 +84,7 @@ void move_bodies(const RunContext &i, ContactSteps &c, const double *q, const do
     cut_joints(m, ws, c.cut_q.data(), c.cut_v.data(), nullptr);
 }
 
-// adds sign * e_r . (velocity of the point p of a body) to three rows over the velocities from `start` on
-static void add_point_rows(const ModelData &m, const Workspace<double> &ws, int body, const double *p,
-                           const double *axes, double sign, int start, int size, double *rows) {
-  const Vec3<double> point{p[0], p[1], p[2]};
-  for (int i = body; i; i = m.bodies[i].parent) {
-    const BodyData &b = m.bodies[i];
-    const Vec3<double> r = point - ws.X_W[i].p;
-    for (int k = 0; k < b.moves; ++k) {
-      const Motion<double> h = column(b, ws.H + b.H, k);
-      const Vec3<double> w = mul(ws.X_W[i].R, h.w), u = mul(ws.X_W[i].R, h.v) + cross(w, r);
-      for (int e = 0; e < 3; ++e)
-        rows[e * size + b.by + k - start] += sign * (axes[3 * e] * u.x + axes[3 * e + 1] * u.y + axes[3 * e + 2] * u.z);
-    }
-  }
-}
-
-// the same of a free body, in place of what was there, and the response to it
-static void set_free_rows(const FreeBlock &block, const Pose<double> &X, const double *p, const double *axes,
-                          double sign, double *J, double *Y) {
-  const Vec3<double> r = Vec3<double>{p[0], p[1], p[2]} - X.p;
-  for (int e = 0; e < 3; ++e, J += 6, Y += 6) {
-    const Vec3<double> f{sign * axes[3 * e], sign * axes[3 * e + 1], sign * axes[3 * e + 2]};
-    const Load<double> load{mul_t(X.R, cross(r, f)), mul_t(X.R, f)};
-    const Motion<double> moves = respond_freely(block, load);
-    J[0] = load.n.x, J[1] = load.n.y, J[2] = load.n.z, J[3] = load.f.x, J[4] = load.f.y, J[5] = load.f.z;
-    Y[0] = moves.w.x, Y[1] = moves.w.y, Y[2] = moves.w.z, Y[3] = moves.v.x, Y[4] = moves.v.y, Y[5] = moves.v.z;
-  }
-}
-
-static void lay_out_rows(ContactSteps &c) {
+void lay_out_rows(ContactSteps &c) {
   const std::size_t n = c.rows.size();
   c.row_blocks.resize(2 * n), c.at.resize(2 * n);
   std::int64_t used = 0;
@@ -134,7 +99,7 @@ static void lay_out_rows(ContactSteps &c) {
   c.J.assign(std::size_t(used), 0.0), c.Y.assign(std::size_t(used), 0.0);
 }
 
-static bool responds_freely(const ContactSteps &c, std::int32_t block, const unsigned char *prescribed) {
+bool responds_freely(const ContactSteps &c, std::int32_t block, const unsigned char *prescribed) {
   if (!c.free_blocks[std::size_t(block)].alone)
     return false;
   const int start = c.block_start[std::size_t(block)];
@@ -168,13 +133,13 @@ static void fill_rows(const ModelData &m, const Workspace<double> &ws, ContactSt
       const ScenePoint &p = points[std::size_t(row.point)];
       if (alone && responds_freely(c, block, prescribed)) {
         const int end = c.block[std::size_t(p.places[1])] == block ? 1 : 0;
-        set_free_rows(c.free_blocks[std::size_t(block)], ws.X_W[p.places[end]], end ? p.on_second : p.on_first, row.axes,
+        set_free_rows<double>(c.free_blocks[std::size_t(block)], ws.X_W[p.places[end]], end ? p.on_second : p.on_first, row.axes,
                       end ? 1.0 : -1.0, rows, c.Y.data() + c.at[2 * k + side]);
         continue;
       }
       for (int end = 0; end < 2; ++end) // both ends, if they are in the same block
         if (c.block[std::size_t(p.places[end])] == block)
-          add_point_rows(m, ws, p.places[end], end ? p.on_second : p.on_first, row.axes, end ? 1.0 : -1.0, start, size,
+          add_point_rows<double>(m, ws, p.places[end], end ? p.on_second : p.on_first, row.axes, end ? 1.0 : -1.0, start, size,
                          rows);
     }
   }

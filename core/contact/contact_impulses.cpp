@@ -117,9 +117,10 @@ void solve_dense(ContactSteps &c, const ConeBlocks &p, std::size_t begin, std::s
   c.newton_steps += c.solver.newton_steps, c.admm_iterations += c.solver.admm_iterations;
 }
 
-// one island; its velocities become those with the impulses. Returns the residual.
+// One island; its velocities become those with the impulses. sweep_tolerance: in the unit of velocities, which are
+// displacements where overlaps are removed. Returns the residual.
 double solve_island(ContactSteps &c, std::size_t begin, std::size_t end, const double *bias, const double *mu,
-                    double *v, double *lam) {
+                    double sweep_tolerance, double *v, double *lam) {
   const ConeBlocks p = island_of(c, begin, end, bias, mu);
   const bool dense = p.m <= c.dense_points;
   if (dense)
@@ -127,7 +128,7 @@ double solve_island(ContactSteps &c, std::size_t begin, std::size_t end, const d
   add_response(c, begin, end, lam, v);
   prepare_sweeps(p, c.sweeper);
   if (!dense) {
-    const bool done = sweep_cones(p, c.sweeper, c.sweep_tolerance, c.max_sweeps, v, lam + 3 * begin);
+    const bool done = sweep_cones(p, c.sweeper, sweep_tolerance, c.max_sweeps, v, lam + 3 * begin);
     c.sweeps += c.sweeper.sweeps;
     return done ? 0.0 : c.sweeper.missed;
   }
@@ -231,11 +232,13 @@ void solve_impulses(ContactSteps &c, const ContactTiming &timing, double t) {
         std::any_of(c.rows.begin() + std::ptrdiff_t(begin), c.rows.begin() + std::ptrdiff_t(end), more_at_rest);
     if (can_slip)
       c.displacement = c.free;
-    double missed = solve_island(c, begin, end, c.bias.data(), c.mu.data(), c.free.data(), c.lam.data());
+    double missed = solve_island(c, begin, end, c.bias.data(), c.mu.data(), c.sweep_tolerance, c.free.data(),
+                                 c.lam.data());
     for (int round = 0; can_slip && round < max_slip_rounds && release_slipping(c, begin, end, c.free, timing.h);
          ++round) {
       c.free = c.displacement;
-      missed = solve_island(c, begin, end, c.bias.data(), c.mu.data(), c.free.data(), c.lam.data());
+      missed = solve_island(c, begin, end, c.bias.data(), c.mu.data(), c.sweep_tolerance, c.free.data(),
+                                 c.lam.data());
     }
     if (missed > c.missed)
       c.missed = missed, c.missed_time = t;
@@ -261,7 +264,7 @@ bool remove_overlaps(const ModelData &m, ContactSteps &c, const std::vector<doub
     if (!found)
       c.displacement.assign(std::size_t(m.nv), 0.0), c.no_friction.assign(n, 0.0), c.lam.assign(3 * n, 0.0);
     found = true;
-    solve_island(c, begin, end, gaps.data(), c.no_friction.data(), c.displacement.data(), c.lam.data());
+    solve_island(c, begin, end, gaps.data(), c.no_friction.data(), 0.5 * least, c.displacement.data(), c.lam.data());
   });
   return found;
 }
@@ -307,15 +310,19 @@ void keep_impulses(ContactSteps &c, const std::vector<ScenePoint> &points, doubl
   std::sort(c.memory.begin(), c.memory.end());
 }
 
+// whether there are stops or dry friction of joints
+static bool has_joints(const ContactSteps &c) { return !c.stops.empty() || !c.friction.empty(); }
+
 void begin_log(const ModelData &m, ContactSteps &c, double t) {
   if (!c.logs)
     return;
   if (c.logs_last_only)
     c.log.clear();
   c.log.times.push_back(t);
-  c.log.begin.push_back(std::int64_t(c.log.points.size()));
-  c.log.loads.resize(c.log.loads.size() + 6 * std::size_t(m.users), 0.0);
-  c.log.efforts.resize(c.log.efforts.size() + std::size_t(m.nv + m.cut_nv), 0.0);
+  c.log.begin.push_back(double(c.log.points.size()));
+  c.log.loads.resize(c.log.loads.size() + 6 * std::size_t(m.users));
+  if (has_joints(c))
+    c.log.efforts.resize(c.log.efforts.size() + std::size_t(m.nv + m.cut_nv));
 }
 
 void undo_step(const ModelData &m, ContactSteps &c) {
@@ -325,7 +332,8 @@ void undo_step(const ModelData &m, ContactSteps &c) {
     return;
   log.points.resize(std::size_t(log.begin.back()));
   log.loads.resize(log.loads.size() - 6 * std::size_t(m.users));
-  log.efforts.resize(log.efforts.size() - std::size_t(m.nv + m.cut_nv));
+  if (has_joints(c))
+    log.efforts.resize(log.efforts.size() - std::size_t(m.nv + m.cut_nv));
   log.times.pop_back(), log.begin.pop_back();
 }
 
@@ -340,8 +348,8 @@ static void log_joint(const ModelData &m, const Workspace<double> &ws, ContactSt
   const std::int32_t dof = stop ? c.stops[std::size_t(row.stop)].dof : c.friction[std::size_t(row.friction)].dof;
   const double sign = stop ? c.stops[std::size_t(row.stop)].sign : 1.0;
   add_joint_effort(m, ws, dof, lam[e] * sign / whole_step, efforts, loads);
-  ContactLogPoint &point = c.log.points.emplace_back();
-  point = {-1, {-1, dof}, 1, {}, {}, {lam[e] / whole_step, 0.0, 0.0}, row.gap, std::abs(after[0]), 0.0, 0.0, 0.0, t};
+  ContactLogPoint &point = c.log.points.push_back(
+      {-1, {-1, dof}, 1, {}, {}, {lam[e] / whole_step, 0.0, 0.0}, row.gap, std::abs(after[0]), 0.0, 0.0, 0.0, t});
   (stop ? point.normal_work : point.friction_work) = 0.5 * lam[e] * (before[e] + after[e]);
   if (stop && before[2] < -impact_speed)
     point.impact_speed = -before[2];
@@ -354,7 +362,8 @@ void log_impulses(const RunContext &i, ContactSteps &c, const std::vector<SceneP
   const ModelData &m = i.m;
   const Workspace<double> &ws = i.work.motion.system.loops.ws;
   double *loads = c.log.loads.data() + c.log.loads.size() - 6 * std::size_t(m.users);
-  double *efforts = c.log.efforts.data() + c.log.efforts.size() - std::size_t(m.nv + m.cut_nv);
+  double *efforts =
+      has_joints(c) ? c.log.efforts.data() + c.log.efforts.size() - std::size_t(m.nv + m.cut_nv) : nullptr;
   for (std::size_t k = 0; k < c.rows.size(); ++k) {
     const ContactRow &row = c.rows[k];
     const double *lam = c.lam.data() + 3 * k;
@@ -366,7 +375,7 @@ void log_impulses(const RunContext &i, ContactSteps &c, const std::vector<SceneP
     if (!(lam[2] > 0.0))
       continue;
     const ScenePoint &p = points[std::size_t(row.point)];
-    ContactLogPoint &point = c.log.points.emplace_back();
+    ContactLogPoint &point = c.log.points.push_back({});
     point.contact = p.contact, point.shapes[0] = p.shapes[0], point.shapes[1] = p.shapes[1];
     point.gap = p.gap, point.slip = tangential_size(after[0], after[1]);
     point.state = point.slip <= 10.0 * std::max(c.tolerance, c.sweep_tolerance) ? 1 : 2;

@@ -114,6 +114,7 @@ ContactScene::ContactScene(const SceneDescription &given) : data(std::make_uniqu
 
 ContactScene::~ContactScene() = default;
 int ContactScene::shape_count() const { return int(data->shapes.size()); }
+int ContactScene::place(int shape) const { return data->shapes[std::size_t(shape)].place; }
 const std::vector<ContactMaterial> &ContactScene::materials() const { return data->materials; }
 double ContactScene::reach(int shape) const {
   const Shape &s = data->shapes[std::size_t(shape)];

@@ -65,6 +65,7 @@ public:
   // radius of a ball about the centre of a shape that contains it, m; infinite of half spaces
   double reach(int shape) const;
   SceneFeature feature(int shape, std::int32_t number) const;
+  int place(int shape) const; // its body in the list of the model
   // lower bound of the width of a shape, m
   double thickness(int shape) const;
 

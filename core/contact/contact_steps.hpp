@@ -5,6 +5,7 @@
 #include "contact/contact_scene.hpp"
 #include "numerics/cone_solver.hpp"
 #include "numerics/cone_sweeps.hpp"
+#include "runs/growing_array.hpp"
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -67,11 +68,11 @@ struct ContactLogPoint {
 };
 
 struct ContactLog {
-  std::vector<double> times;       // beginnings of the steps
-  std::vector<std::int64_t> begin; // first point of each step
-  std::vector<ContactLogPoint> points;
-  std::vector<double> loads;   // of each step users x 6: [moment; force] on the bodies at their origins, world axes
-  std::vector<double> efforts; // of each step nv + cut_nv: of stops and dry friction of joints
+  GrowingArray<double> times; // beginnings of the steps
+  GrowingArray<double> begin; // first point of each step
+  GrowingArray<ContactLogPoint> points;
+  GrowingArray<double> loads; // of each step users x 6: [moment; force] on the bodies at their origins, world axes
+  GrowingArray<double> efforts; // of each step nv + cut_nv, of stops and dry friction of joints; none without these
 
   void clear() { times.clear(), begin.clear(), points.clear(), loads.clear(), efforts.clear(); }
 };
@@ -145,6 +146,29 @@ struct ContactSteps {
   ConeSweeps sweeper;
   std::unique_ptr<ContactSearch> search, impact_search; // in the middle of a step; at impacts
   std::vector<unsigned char> skip, skip_stops;          // points and stops that are no contacts of a step
+
+  // adds the statistics of another run
+  void add_statistics(const ContactSteps &other) {
+    if (other.missed > missed)
+      missed = other.missed, missed_time = other.missed_time;
+    if (other.restitution_part < restitution_part)
+      restitution_part = other.restitution_part, restitution_time = other.restitution_time;
+    if (other.deepest > deepest)
+      deepest = other.deepest, deepest_time = other.deepest_time;
+    points += other.points, newton_steps += other.newton_steps, admm_iterations += other.admm_iterations;
+    sweeps += other.sweeps, failures += other.failures;
+  }
+  // the same contacts for another run, without memory and log
+  ContactSteps fresh() const {
+    ContactSteps other;
+    other.scene = scene, other.stops = stops, other.friction = friction;
+    other.logs = logs, other.logs_last_only = logs_last_only;
+    other.tolerance = tolerance, other.sweep_tolerance = sweep_tolerance;
+    other.dense_points = dense_points, other.max_sweeps = max_sweeps;
+    other.search = std::make_unique<ContactSearch>(*scene);
+    other.impact_search = std::make_unique<ContactSearch>(*scene);
+    return other;
+  }
 };
 
 } // namespace dalembert

@@ -1,12 +1,15 @@
 #include "runs/batch.hpp"
+#include "contact/contact_steps.hpp"
 #include "runs/memory_pool.hpp"
 #include "runs/run_variant.hpp"
 #include "runs/thread_pool.hpp"
+#include "steppers/sample_times.hpp"
 #include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 namespace dalembert {
@@ -55,6 +58,7 @@ struct Member {
   ControlSequence sequence{};
   FrictionRun friction{};
   EventRun events{};
+  ContactSteps contacts{};
   Callbacks callbacks{};
   std::vector<double> effects, tau{}; // samples of its control
   SampledForces forces{};
@@ -88,7 +92,10 @@ public:
 
 private:
   void run_simd();
-  void run_fixed_steps();
+  using RunLanes = void (*)(const ModelData &, const Run &, std::byte *, double, double, const Samples &,
+                            const RunQueue &);
+  void run_fixed_steps(std::size_t bytes, RunLanes run_lanes);
+  void add_statistics(const ContactSteps &contacts);
   bool has_common_steps() const;
   const double *sequence_of(std::size_t k) const;
   void run_with_batched_control();
@@ -121,6 +128,7 @@ private:
   const BatchResults &to;
   const std::size_t n, nq, nv, nx, times;
   std::vector<unsigned char> begun;
+  std::mutex contact_statistics;
 
   // runs from one number to another, one after the other, for lanes of a SIMD batch
   struct Queue {
@@ -195,20 +203,24 @@ void Batch::make() {
     return;
   }
   const bool controlled = run.conditions.callbacks, batched = request.control;
-  const bool alone_only = run.friction || run.events; // with changes of their own
+  const bool alone_only = run.friction || run.events || run.contacts; // with changes of their own
   const bool simd = !alone_only && !std::strcmp(integrators.name(run.method), "dop853") && controlled == batched &&
                     integrators.supports_simd_batch(m, run, request.numbers);
   const bool fixed = n && !alone_only && !std::strcmp(integrators.name(run.method), "rk4") && has_common_steps() &&
                      integrators.supports_fixed_steps(m, run, request.numbers);
+  const bool contacts = n && run.contacts && !run.friction && !run.events && has_common_steps() &&
+                        integrators.supports_contact_lanes(m, run, request.numbers);
   if (fixed)
-    run_fixed_steps();
+    run_fixed_steps(integrators.fixed_step_bytes(m), integrators.run_fixed_steps);
+  else if (contacts)
+    run_fixed_steps(integrators.contact_lanes_bytes(m), integrators.run_contact_lanes);
   else if (simd && batched && !request.control->on_any_thread)
     run_with_batched_control();
   else if (simd)
     run_simd();
   std::vector<std::size_t> alone;
   for (std::size_t k = 0; k < n; ++k)
-    if (!(simd || fixed) || to.outcomes[k] == double(Outcome::stiff))
+    if (!(simd || fixed || contacts) || to.outcomes[k] == double(Outcome::stiff))
       alone.push_back(k);
   if (!alone.empty())
     run_sequentially(alone);
@@ -246,7 +258,10 @@ RunQueue Batch::Queue::plain() {
   const auto ended = [](void *self, const SimdRunInput &one, Outcome outcome, double t, const Counts &c) {
     static_cast<Queue *>(self)->batch.report(std::size_t(one.number), outcome, t, c);
   };
-  return {this, take, ended, batch.request.stop};
+  const auto touched = [](void *self, const ContactSteps &contacts) {
+    static_cast<Queue *>(self)->batch.add_statistics(contacts);
+  };
+  return {this, take, ended, batch.request.stop, touched};
 }
 
 // every thread has a register full of runs, and takes up the next as soon as one has come to its end
@@ -273,22 +288,29 @@ bool Batch::has_common_steps() const {
   }
   const double *samples = request.samples.times;
   return std::all_of(samples, samples + request.samples.count, [&](double t) {
-    return t == request.begin || t == request.until || std::binary_search(first.times, first.times + first.count, t);
+    const double *last = first.times + first.count, *next = std::lower_bound(first.times, last, t);
+    return t == request.begin || t == request.until || (next != last && is_same_time(*next, t)) ||
+           (next != first.times && is_same_time(next[-1], t));
   });
 }
 
+void Batch::add_statistics(const ContactSteps &contacts) {
+  const std::lock_guard<std::mutex> alone(contact_statistics);
+  run.contacts->add_statistics(contacts);
+}
+
 // every thread has a register full of runs, which take the same steps
-void Batch::run_fixed_steps() {
+void Batch::run_fixed_steps(std::size_t bytes, RunLanes run_lanes) {
   const std::size_t width = std::size_t(integrators.lanes);
   const int parts = workers((n + width - 1) / width);
-  const auto memory = blocks(parts, integrators.fixed_step_bytes(m));
+  const auto memory = blocks(parts, bytes);
   std::atomic<std::size_t> next{0};
   Run common = run;
   common.discontinuities = discontinuities_of(0);
   const auto part = [&](int worker) {
     Queue queue{*this, next, n};
-    integrators.run_fixed_steps(m, common, memory[std::size_t(worker)]->data, request.begin, request.until,
-                                request.samples, queue.plain());
+    run_lanes(m, common, memory[std::size_t(worker)]->data, request.begin, request.until, request.samples,
+              queue.plain());
   };
   ThreadPool::run(parts, part, request.stop);
 }
@@ -389,6 +411,11 @@ Member::Member(Batch &batch, std::size_t number)
     events = *run.events;
     run.events = &events;
   }
+  if (run.contacts) {
+    contacts = run.contacts->fresh();
+    contacts.logs = false;
+    run.contacts = &contacts;
+  }
   if (conditions.callbacks) {
     callbacks = *conditions.callbacks;
     callbacks.run = request.run_numbers ? request.run_numbers[number] : std::int64_t(number);
@@ -444,6 +471,8 @@ void Batch::finish(Member &one, Outcome outcome) {
     outcome = Outcome::undecided;
   if (to.events)
     to.events[k] = std::move(one.events.log);
+  if (run.contacts)
+    add_statistics(one.contacts);
   if (to.tau)
     std::copy(one.tau.begin(), one.tau.end(), to.tau + k * std::size_t(request.sampling->count) * nv);
   report(k, outcome, one.run.t, one.run.counts);

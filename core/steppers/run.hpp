@@ -186,6 +186,8 @@ struct RunQueue {
   bool (*next)(void *self, SimdRunInput &run);
   void (*ended)(void *self, const SimdRunInput &run, Outcome outcome, double reached, const Counts &counts);
   Stop stop;
+  // statistics of the contacts of a run that has ended, from any thread
+  void (*touched)(void *self, const ContactSteps &contacts) = nullptr;
 };
 
 // Joint forces of a control at many states, a row for each: tau (rows x nv), and marks of states at which it failed.
@@ -235,6 +237,11 @@ struct IntegratorSet {
   std::size_t (*fixed_step_bytes)(const ModelData &);
   void (*run_fixed_steps)(const ModelData &, const Run &, std::byte *memory, double begin, double until,
                           const Samples &, const RunQueue &);
+  // The same with rigid contact by steps (steppers/simd_contact_steps.hpp)
+  bool (*supports_contact_lanes)(const ModelData &, const Run &, bool own);
+  std::size_t (*contact_lanes_bytes)(const ModelData &);
+  void (*run_contact_lanes)(const ModelData &, const Run &, std::byte *memory, double begin, double until,
+                            const Samples &, const RunQueue &);
 };
 
 const IntegratorSet &best_integrators();

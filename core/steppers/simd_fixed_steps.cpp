@@ -2,6 +2,7 @@
 #include "scalar/arena.hpp"
 #include "steppers/lane_state.hpp"
 #include "steppers/methods/runge_kutta.hpp"
+#include "steppers/sample_times.hpp"
 #include "steppers/simd_batch.hpp"
 #include "system/drives.hpp"
 #include "system/dynamics.hpp"
@@ -217,7 +218,7 @@ private:
   }
 
   void record() {
-    for (; next < samples.count && samples.times[next] <= t; ++next)
+    for (; next < samples.count && is_reached(samples.times[next], t); ++next)
       for (int lane = 0; lane < W; ++lane)
         if (running >> lane & 1u)
           put(runs[lane], lane);

@@ -83,13 +83,8 @@ struct ContactStep {
 
   // the same of a free body: its axes turn
   void gyroscopic(const BodyData &b, FreeBlock &block, const double *v, double *out) {
-    const Vec3<double> w = as_vec(v + b.v), u = as_vec(v + b.v + 3);
     set_free_block(b, block);
-    const Motion<double> lost =
-        respond_freely(block, {cross(w, mul(as_sym(b.J), w)), cross(w, cross(w, as_vec(b.h)))});
-    const Vec3<double> rate = scale(-1.0, lost.v) - cross(w, u);
-    out += b.v;
-    out[0] = -lost.w.x, out[1] = -lost.w.y, out[2] = -lost.w.z, out[3] = rate.x, out[4] = rate.y, out[5] = rate.z;
+    turn_freely(b, block, v, out);
   }
 
   // Velocities in the middle of the step, in axes there, without forces: for gyroscopic and other loads.
@@ -481,7 +476,7 @@ struct ContactStep {
         place_point(frames(), c, named, p, rates, row.axes);
         row.gap = p.gap;
       } else if (row.stop >= 0) {
-        row.gap = stop_gap(c.stops[std::size_t(row.stop)], q);
+        row.gap = stop_gap(m, c, c.stops[std::size_t(row.stop)], q);
       }
     }
   }
@@ -647,6 +642,43 @@ Outcome moreau_step(const RunContext &i, double h, double &) {
              ? Outcome::reached
              : Outcome::not_finite;
 }
+
+} // namespace
+
+LaneContacts find_lane_contacts(const RunContext &i, double h) {
+  ContactStep step(i);
+  ContactSteps &c = step.c;
+  step.points = &c.search->find(step.poses(), c.motions.data(), h, step.look_ahead(h));
+  LaneContacts found{step.points};
+  if (step.may_tunnel(h) || step.first_impact(h) < h) {
+    found.own_step = true;
+    return found;
+  }
+  set_rows(step.m, c, *step.points, step.qm, 2.0 * h * step.stop_speed() + step.closed(), c.skip, true);
+  return found;
+}
+
+double closed_lane_gap(const RunContext &i) { return ContactStep(i).closed(); }
+
+void solve_lane_contacts(const RunContext &i, const LaneContacts &found, double t, double h) {
+  ContactStep step(i);
+  step.points = found.points;
+  step.solve_without_gain({h, step.impact_speed(), step.closed()}, t);
+}
+
+bool lane_overlaps(const RunContext &i, double h) {
+  const ContactStep step(i);
+  for (std::size_t k = 0; k < step.c.rows.size(); ++k)
+    if (step.c.rows[k].gap + 0.5 * h * step.c.u_after[3 * k + 2] < -step.closed())
+      return true;
+  return false;
+}
+
+bool find_lane_separation(const RunContext &i, double h) { return ContactStep(i).find_separation(h); }
+
+void move_lane_apart(const RunContext &i, double h, double *q1, double *v1) { ContactStep(i).separate(h, q1, v1); }
+
+namespace {
 
 template <class F> Outcome with_part(const ModelData &m, Run &run, std::byte *memory, const ContactPart &part, F &&f) {
   RunWorkspace work;

@@ -18,10 +18,28 @@
 // First order; exact for constant forces without impacts. Stops of joints are contacts without friction.
 #pragma once
 
+#include "contact/contact_steps.hpp"
 #include "steppers/stepper.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
 
 extern const Stepper moreau_stepper;
+
+// A step of a run in a lane (steppers/simd_contact_steps.hpp), whose motion without contacts is known: frames of bodies
+// with shapes, c.motions, c.before, c.free and qm stand in its workspaces.
+struct LaneContacts {
+  const std::vector<ScenePoint> *points;
+  bool own_step = false; // it has to be taken by the run itself: impacts lie within it, or shapes may pass through others
+};
+// Finds the points, and the rows in `c.rows`.
+LaneContacts find_lane_contacts(const RunContext &i, double h);
+double closed_lane_gap(const RunContext &i); // m: smaller gaps are closed
+// Impulses of the rows, after J and Y: `c.free` with them.
+void solve_lane_contacts(const RunContext &i, const LaneContacts &found, double t, double h);
+// Whether shapes overlap at the end of the step; then, after J and Y, whether a displacement c.displacement removes it.
+bool lane_overlaps(const RunContext &i, double h);
+bool find_lane_separation(const RunContext &i, double h);
+// (6) for the state at the end of the step
+void move_lane_apart(const RunContext &i, double h, double *q1, double *v1);
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -8,6 +8,7 @@
 #include "friction/switching_values.hpp"
 #include "steppers/methods/explicit_runge_kutta.hpp"
 #include "steppers/simd_batch.hpp"
+#include "steppers/simd_contact_steps.hpp"
 #include "steppers/simd_fixed_steps.hpp"
 #include "steppers/switching/crossing_search.hpp"
 #include "steppers/switching/monitor.hpp"
@@ -258,6 +259,9 @@ const IntegratorSet integrators{name,
                                 run_simd_batch,
                                 supports_fixed_steps,
                                 fixed_step_bytes,
-                                run_fixed_steps};
+                                run_fixed_steps,
+                                supports_contact_lanes,
+                                contact_lanes_bytes,
+                                run_contact_lanes};
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -99,6 +99,13 @@ def test_momentum_of_bodies_off_their_centres_is_of_first_order(seed: int) -> No
     assert fine < 0.35 * coarse and coarse < 1e-3
 
 
+@pytest.mark.parametrize("seed", [61, pytest.param(104, marks=pytest.mark.slow)])
+def test_momentum_of_jointed_bodies_is_of_first_order(seed: int) -> None:
+    """For the same reason: after an impact, h/2 times the angular velocity of a part of their momentum is missed."""
+    coarse, fine = (momentum_missed(random_contact_scene(seed), contact, 0.4) for contact in ("steps", "steps:2.5e-4"))
+    assert fine < 0.35 * coarse
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_compliant_contact_approaches_events_as_it_becomes_stiffer(seed: int) -> None:
     """Restitution depends on the velocity there, so it stays another motion."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ... import _core
 from ...arrays import Array, BoolArray, IndexArray
@@ -59,7 +60,7 @@ class ContactLog:
 
     times: Array
     first: IndexArray
-    names: IndexArray
+    names: NDArray[np.int32]
     numbers: Array
     loads: Array
     efforts: Array
@@ -67,14 +68,9 @@ class ContactLog:
     @classmethod
     def of_core(cls, log: dict[str, Array]) -> ContactLog:
         """Return the log that an integrator gives."""
-        return cls(
-            log["times"],
-            log["begin"].astype(np.int64),
-            log["names"].astype(np.int64),
-            log["numbers"],
-            log["loads"],
-            log["efforts"],
-        )
+        points = log["points"]  # the first two columns hold four integers
+        names = points[:, :2].view(np.int32)
+        return cls(log["times"], log["begin"].astype(np.int64), names, points[:, 2:], log["loads"], log["efforts"])
 
     @classmethod
     def joined(cls, parts: list[ContactLog]) -> ContactLog:
@@ -351,8 +347,7 @@ class ContactSteps:
         """Raise an error if shapes overlap at the start; pairs of a robot's own bodies are left out, with a note."""
         found = scene_points(self.model, state.q[None], 0.0, self.scene)
         tables, bodies = self.tables, self.tables.bodies
-        reach = [s.convex.reach for s in tables.shapes if np.isfinite(s.convex.reach)]
-        deep = np.flatnonzero(found.gap < -OVERLAP_TOL * max(reach, default=1.0))
+        deep = np.flatnonzero(found.gap < -self._overlap_tol())
         left_out: dict[tuple[int, int, int], float] = {}
         for k in deep[np.argsort(found.gap[deep])].tolist():
             contact, (one, two) = int(found.contact[k]), bodies[found.shapes[k]].tolist()
@@ -373,6 +368,15 @@ class ContactSteps:
             names = [tables.pair_name(*row).partition("/")[2] for row in left_out]
             shown = ", ".join(names[:MAX_NAMED]) + (f" and {len(names) - MAX_NAMED} more" * (len(names) > MAX_NAMED))
             self.notes.append(f"pairs that overlap at the start were left out of contact: {shown}")
+
+    def overlaps(self, q: Array) -> bool:
+        """Return whether shapes overlap at any of some coordinates (k, nq)."""
+        found = scene_points(self.model, q, 0.0, self.scene)
+        return bool((found.gap < -self._overlap_tol()).any())
+
+    def _overlap_tol(self) -> float:
+        reach = [s.convex.reach for s in self.tables.shapes if np.isfinite(s.convex.reach)]
+        return OVERLAP_TOL * max(reach, default=1.0)
 
     def _leave_out(self, pairs: IndexArray) -> None:
         """Leave pairs (k, 3) of contact and bodies out."""
@@ -520,6 +524,12 @@ class ContactSteps:
         return [f"forces of single points are not unique at the end: {shown}; sums are, shares are those of least norm"]
 
 
+def _restored_steps(log: ContactLog, end: float, begin: float) -> StepContacts:
+    found = StepContacts(log, end)
+    found.begin = begin
+    return found
+
+
 def joint_name(model: Model, velocity: int) -> str:
     """Return the name of the velocity of a joint with stops or dry friction; of cut joints from nv on."""
     rows = friction_rows(model)
@@ -530,12 +540,6 @@ def joint_unit(model: Model, velocity: int) -> str:
     """Return the unit of its coordinate."""
     rows = friction_rows(model)
     return rows.units[int(np.flatnonzero(rows.indices == velocity)[0])]
-
-
-def _restored_steps(log: ContactLog, end: float, begin: float) -> StepContacts:
-    found = StepContacts(log, end)
-    found.begin = begin
-    return found
 
 
 def _length_text(length: float) -> str:

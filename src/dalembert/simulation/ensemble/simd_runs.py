@@ -13,6 +13,7 @@ from ...arrays import Array
 from ...model import Conditions, SampledControl
 from ...model.batched_control import BatchedControl, ControlNotBatchable
 from ...model.callbacks import callback_name
+from ..contact.contact_steps import ContactSteps
 from ..friction.friction import FrictionState
 from ..interrupts import Interrupt
 from ..options import Options
@@ -100,6 +101,8 @@ class EnsembleRunner:
         A sampled control that is called for all runs together; they are integrated one by one, on threads.
     threads : int or None
         Number of threads; that of the package if None.
+    contact : ContactSteps or None
+        Rigid contact by steps, which is not logged.
     """
 
     members: EnsembleGroups
@@ -115,6 +118,7 @@ class EnsembleRunner:
     events: EventLogs | None = None
     event_table: dict[str, Any] | None = None
     sampled: SampledRuns | None = None
+    contact: ContactSteps | None = None
 
     def execute(self) -> BatchOutcome:
         """Execute all runs; a control that does not support batched states is called for each state, with a note."""
@@ -135,6 +139,7 @@ class EnsembleRunner:
     def _execute(self, control: BatchedControl | None) -> BatchOutcome:
         parts: list[tuple[Any, ...]] = []
         errors: dict[int, Exception] = {}
+        notes: list[str] = []
         modes = None if self.friction is None else FrictionModes.empty(self.friction, self.members.count)
         for group in self.groups:
             all_times, spans = self.members.discontinuity_times(
@@ -148,6 +153,9 @@ class EnsembleRunner:
             if self.friction is not None:
                 stepper.set_friction(friction_table(self.friction, group.conditions, self.options))
                 friction_rows = friction_rows_of_runs(self.friction, self.members, group, self.options)
+            contact = None if self.contact is None else self.contact.fresh(group.conditions.model)
+            if contact is not None:
+                contact.attach(stepper)
             if self.event_table is not None:
                 stepper.set_events(self.event_table)
             samples: dict[str, Any] = {"batched_control": control}
@@ -182,6 +190,8 @@ class EnsembleRunner:
                 self.events.add(group.rows, stepper.take_event_logs())
             if self.sampled is not None:
                 self.sampled.take(group.rows, stepper.take_sampled_forces())
+            if contact is not None:
+                notes += [note for note in contact.notes_finder(stepper)() if note not in notes]
             errors |= {int(group.rows[row]): error for row, error in stepper.take_errors().items()}
         if len(self.groups) == 1:  # all runs in order
             outcomes, reached, counts, q, v, x = parts[0]
@@ -191,5 +201,13 @@ class EnsembleRunner:
         names = {number: name for name, number in _core.outcomes.items()}
         ends = [names[int(outcome)] for outcome in outcomes]
         return BatchOutcome(
-            ends, reached, counts, (q, v, x), dict(sorted(errors.items())), control is not None, [], modes, self.events
+            ends,
+            reached,
+            counts,
+            (q, v, x),
+            dict(sorted(errors.items())),
+            control is not None,
+            notes,
+            modes,
+            self.events,
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -104,7 +105,8 @@ def rollout(
     friction, stops : str
         Of joints, as in `simulate`. Runs with exact friction or rigid stops are integrated one by one, on threads.
     contact : str
-        As in `simulate`. Runs with rigid contact by steps are integrated one by one, on threads, by that method.
+        As in `simulate`: ``"steps:2e-3"`` gives the length of steps of rigid contact. Such runs are integrated in SIMD
+        batches; those of systems with loops, or with different parameters of the model, one by one, on threads.
     events : sequence of Event
         With outputs by name or formula, and actions by name. A run ends at a terminal event. Runs with events are
         integrated one by one, on threads; beside exact friction and stops, those in which an action occurs are repeated
@@ -183,12 +185,14 @@ def rollout(
     *start, start_notes = runs.starts(state, begin, request.joint_limits)
     table = _event_table(request, runs) if request.events.events else None
     interrupt = Interrupt()
-    execute = _execute_separately if runs_separately(request, runs) else _execute_batches
+    begins = (start[0], start[1], start[2])
+    separately = runs_separately(request, runs) and not _touch_in_batches(request, runs, begins[0])
+    execute = _execute_separately if separately else _execute_batches
     with interrupt:
         ends, reached, counts, states, run_notes, modes, logs = execute(
             request,
             runs,
-            (start[0], start[1], start[2]),
+            begins,
             interrupt,
             _core.threads() if threads is None else threads,
             table,
@@ -286,6 +290,15 @@ def _event_table(request: SimulationRequest, runs: EnsembleGroups) -> dict[str, 
     return found
 
 
+def _touch_in_batches(request: SimulationRequest, runs: EnsembleGroups, q: Array) -> bool:
+    """Return whether runs with contact by steps from coordinates q (B, nq) need no Python between their steps."""
+    if not isinstance(request.contact, ContactSteps) or request.events.events:
+        return False
+    if runs_separately(replace(request, contact=None), runs) or runs.has_varied_model:
+        return False
+    return not request.contact.overlaps(q)  # else runs differ in the pairs that are left out
+
+
 def _execute_batches(
     request: SimulationRequest,
     runs: EnsembleGroups,
@@ -311,8 +324,10 @@ def _execute_batches(
         threads,
         None if events is None else EventLogs.empty(request.events, runs.count),
         events,
+        contact=request.contact if isinstance(request.contact, ContactSteps) else None,
     )
     made = runner.execute()
+    notes += made.notes
     if made.modes is not None or made.events is not None:
         notes += _repeat_undecided(request, runs, start, made, interrupt)
     if made.modes is not None:
