@@ -41,7 +41,7 @@ void make_scene(ContactScene *self, const nb::object &owner, const Places &bodie
   const ModelData &m = bound(owner.ptr())->data;
   const std::size_t n = bodies.size(), contacts = nb::len(sides) / 2;
   if (poses.size() != 12 * n || bits.size() != 2 * n || filtered.size() != contacts || excluded.size() % 3 ||
-      nb::len(solids) != n || surfaces.size() != n || materials.size() % 3 ||
+      nb::len(solids) != n || surfaces.size() != n || materials.size() % 5 ||
       material_of.size() != contacts * std::size_t(surface_count) * std::size_t(surface_count))
     throw nb::value_error("the tables of the contacts do not fit each other");
   SceneDescription given;
@@ -68,8 +68,10 @@ void make_scene(ContactScene *self, const nb::object &owner, const Places &bodie
     given.excluded.push_back(k % 3 ? place_of(m, number) : number);
   }
   given.material_of.assign(material_of.data(), material_of.data() + material_of.size());
-  for (std::size_t k = 0; k < materials.size(); k += 3)
-    given.materials.push_back({materials.data()[k], materials.data()[k + 1], materials.data()[k + 2]});
+  for (std::size_t k = 0; k < materials.size(); k += 5) {
+    const double *row = materials.data() + k;
+    given.materials.push_back({row[0], row[1], row[2], row[3], row[4]});
+  }
   new (self) ContactScene(given);
 }
 
@@ -166,10 +168,11 @@ nb::dict take_contact_log(const ModelData &m, ContactSteps &c) {
   found["begin"] = column(log.begin);
   found["loads"] = doubles(log.loads.data(), {npy_intp(log.times.size()), npy_intp(m.users), 6});
   found["efforts"] = doubles(log.efforts.data(), {npy_intp(log.times.size()), npy_intp(m.nv + m.cut_nv)});
-  found["numbers"] = of_points(log, 15, [](const ContactLogPoint &p, double *out) {
+  found["numbers"] = of_points(log, 18, [](const ContactLogPoint &p, double *out) {
     std::copy_n(p.place, 3, out), std::copy_n(p.normal, 3, out + 3), std::copy_n(p.force, 3, out + 6);
     out[9] = p.gap, out[10] = p.slip, out[11] = p.friction_work, out[12] = p.normal_work, out[13] = p.impact_speed,
     out[14] = p.time;
+    std::copy_n(p.moment, 3, out + 15);
   });
   found["names"] = of_points(log, 4, [](const ContactLogPoint &p, double *out) {
     out[0] = p.contact, out[1] = p.shapes[0], out[2] = p.shapes[1], out[3] = p.state;

@@ -48,9 +48,9 @@ class ContactLog:
         First point of each step.
     names : (n, 4) int
         Contact, two shapes, state.
-    numbers : (n, 15)
+    numbers : (n, 18)
         Position, normal and force (world axes), gap, slip, work of friction and of the normal force, and approach
-        velocity and time of an impact.
+        velocity and time of an impact; moment against rolling and spin.
     loads : (k, bodies, 6) N m and N
         [moment; force] on the bodies at their origins, world axes.
     efforts : (k, nv + cut nv) N m or N
@@ -161,6 +161,7 @@ class StepContacts:
             numbers[:, 9],
             numbers[:, 10],
             names[:, 3],
+            numbers[:, 15:18],
         )
 
     def _steps(self, t: Array) -> IndexArray:
@@ -393,7 +394,7 @@ class ContactSteps:
     def log(self) -> ContactLog:
         """Return the log of the run so far."""
         if not self._parts:
-            empty = np.zeros((0, 15))
+            empty = np.zeros((0, 18))
             return ContactLog(
                 np.zeros(0),
                 np.zeros(0, dtype=np.int64),
