@@ -159,6 +159,7 @@ void fill_contacts(const ModelData &m, const nb::dict &given, ContactSteps &c) {
   c.logs = nb::cast<bool>(given["logs"]), c.logs_last_only = nb::cast<bool>(given["logs_last_only"]);
   c.tolerance = nb::cast<double>(given["tolerance"]);
   c.sweep_tolerance = nb::cast<double>(given["sweep_tolerance"]);
+  c.keeps_parts = nb::cast<bool>(given["keeps_parts"]);
 }
 
 nb::dict take_contact_log(const ModelData &m, ContactSteps &c) {

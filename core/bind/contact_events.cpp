@@ -37,6 +37,23 @@ void set_contact_modes(ContactEvents &e, const nb::bytes &blob) {
   set_from_bytes(blob, "the modes of contacts", e.closed);
 }
 
+void refresh_points(ContactEvents &e, std::vector<ClosedPoint> &closed) {
+  for (ClosedPoint &p : closed) {
+    if (p.joint >= 0) {
+      const JointFriction &joint = e.rows.friction[std::size_t(p.joint)];
+      p.friction = joint.sliding, p.static_friction = joint.at_rest;
+    } else if (p.stop >= 0) {
+      p.restitution = e.rows.stops[std::size_t(p.stop)].restitution;
+    } else {
+      const ContactMaterial &material = e.rows.scene->materials()[std::size_t(p.material)];
+      p.friction = material.friction, p.static_friction = material.static_friction;
+      p.restitution = material.restitution;
+      p.first = e.rows.scene->feature(p.shapes[0], p.features[0]);
+      p.second = e.rows.scene->feature(p.shapes[1], p.features[1]);
+    }
+  }
+}
+
 void set_known_contact_modes(ContactEvents &e, const Doubles &times, const nb::list &modes) {
   if (times.size() != nb::len(modes))
     throw nb::value_error("the modes of contacts do not fit the times");
@@ -45,6 +62,7 @@ void set_known_contact_modes(ContactEvents &e, const Doubles &times, const nb::l
   e.known_modes.clear();
   for (const nb::handle blob : modes) {
     set_contact_modes(e, nb::cast<nb::bytes>(blob));
+    refresh_points(e, e.closed);
     e.known_modes.push_back(e.closed);
   }
 }

@@ -15,6 +15,10 @@ void fill_contact_events(const ModelData &m, const nanobind::dict &given, Contac
 nanobind::bytes contact_modes(const std::vector<ClosedPoint> &closed);
 void set_contact_modes(ContactEvents &e, const nanobind::bytes &blob);
 
+// Features and materials of closed points as those of this scene and of the joints of the run: those of other numbers of
+// the model may differ.
+void refresh_points(ContactEvents &e, std::vector<ClosedPoint> &closed);
+
 // modes from times on, of a run whose steps are repeated
 void set_known_contact_modes(ContactEvents &e, const Doubles &times, const nanobind::list &modes);
 

@@ -6,11 +6,13 @@
 #include "bind/batch.hpp"
 #include "bind/contact.hpp"
 #include "bind/contact_events.hpp"
+#include "bind/contact_parts.hpp"
 #include "bind/events.hpp"
 #include "bind/friction.hpp"
 #include "bind/kernel_methods.hpp"
 #include "bind/records.hpp"
 #include "bind/state_reader.hpp"
+#include "steppers/methods/moreau_derivatives.hpp"
 #include <atomic>
 #include <memory>
 #include <nanobind/ndarray.h>
@@ -130,6 +132,12 @@ public:
   nb::object contact_statistics() { return contacts ? nb::object(bind::contact_statistics(*contacts)) : nb::none(); }
   nb::object contact_memory() { return contacts ? nb::object(bind::contact_memory(*contacts)) : nb::none(); }
   void set_contact_memory(const nb::bytes &blob);
+  // parts of the steps since the last call, if they are kept
+  nb::list take_contact_parts() { return contacts ? bind::take_contact_parts(*contacts) : nb::list(); }
+  // A part of a step, of this model or of one with other numbers, under the conditions and contacts of this integrator:
+  // nominal of PartSlopes; nominal, by_begin, by_end, Y, D.
+  nb::object contact_part_outputs(const ContactPart &part);
+  nb::tuple contact_part_slopes(const ContactPart &part);
 
   // Rigid contact by events; before `start`, or after `restore`.
   void set_contact_events(const nb::dict &given);
@@ -141,6 +149,10 @@ public:
   nb::dict contact_failure() { return bind::contact_failure(events_of_contacts()); }
   // contact points that carry load at states, in the modes that are set: see bind/contact_events.hpp
   nb::tuple contact_forces(const Doubles &t, const Doubles &q, const Doubles &v, const Doubles &x);
+  // accelerations and rates of element states (states, nv + nx) at states, in the modes that are set
+  nb::object contact_rates(const Doubles &t, const Doubles &q, const Doubles &v, const Doubles &x);
+  // `start` with closed points in given modes, onto which the state is put first
+  int start_in_contact_modes(double t, const Doubles &q, const Doubles &v, const Doubles &x, const nb::bytes &modes);
 
   nb::object take_changes() { return friction ? bind::take_changes(*friction) : nb::none(); }
   nb::object friction_progress() { return friction ? nb::object(bind::friction_progress(*friction)) : nb::none(); }
@@ -203,6 +215,16 @@ private:
   int apply_parameters(bool keep);
 
   const double *sides_at(double t) const;
+
+  template <class F>
+  void for_contact_states(const Doubles &t, const Doubles &q, const Doubles &v, const Doubles &x, F &&f);
+  template <class F> void evaluate_part(const ContactPart &part, F &&f) {
+    if (!contacts || part.q.size() != std::size_t(model->data.nq) || part.v.size() != std::size_t(model->data.nv) ||
+        part.x.size() != std::size_t(model->data.nx))
+      throw nb::value_error("the part of a step does not fit the contacts");
+    if (guarded([&] { return f(best_contact_parts()); }) != int(Outcome::reached))
+      throw nb::value_error("the part of a step cannot be evaluated");
+  }
 
   void restart();
   static const BoundModel *checked(const nb::object &owner, const nb::object &conditions, int method);

@@ -120,6 +120,9 @@ void add_integrator(nb::module_ &module) {
       .def("take_contact_log", Exclusive<&Integrator::take_contact_log, true>::call)
       .def("contact_statistics", Exclusive<&Integrator::contact_statistics, true>::call)
       .def("contact_memory", Exclusive<&Integrator::contact_memory, true>::call)
+      .def("take_contact_parts", Exclusive<&Integrator::take_contact_parts, true>::call)
+      .def("contact_part_outputs", Exclusive<&Integrator::contact_part_outputs>::call, nb::arg("part"))
+      .def("contact_part_slopes", Exclusive<&Integrator::contact_part_slopes>::call, nb::arg("part"))
       .def("set_contact_events", Exclusive<&Integrator::set_contact_events>::call, nb::arg("given"))
       .def("contact_modes", Exclusive<&Integrator::contact_modes, true>::call)
       .def("set_contact_modes", Exclusive<&Integrator::set_contact_modes>::call, nb::arg("modes"))
@@ -129,6 +132,10 @@ void add_integrator(nb::module_ &module) {
       .def("contact_failure", Exclusive<&Integrator::contact_failure, true>::call)
       .def("contact_forces", Exclusive<&Integrator::contact_forces>::call, nb::arg("t"), nb::arg("q"), nb::arg("v"),
            nb::arg("x"))
+      .def("contact_rates", Exclusive<&Integrator::contact_rates>::call, nb::arg("t"), nb::arg("q"), nb::arg("v"),
+           nb::arg("x"))
+      .def("start_in_contact_modes", Exclusive<&Integrator::start_in_contact_modes>::call, nb::arg("t"), nb::arg("q"),
+           nb::arg("v"), nb::arg("x"), nb::arg("modes"))
       .def("set_contact_memory", Exclusive<&Integrator::set_contact_memory>::call, nb::arg("memory"))
       .def("take_changes", Exclusive<&Integrator::take_changes, true>::call)
       .def("passed", Exclusive<&Integrator::passed, true>::call)

@@ -73,7 +73,8 @@ void Integrator::set_known_contact_modes(const Doubles &times, const nb::list &m
   bind::set_known_contact_modes(events_of_contacts(), times, modes);
 }
 
-nb::tuple Integrator::contact_forces(const Doubles &t, const Doubles &q, const Doubles &v, const Doubles &x) {
+template <class F>
+void Integrator::for_contact_states(const Doubles &t, const Doubles &q, const Doubles &v, const Doubles &x, F &&f) {
   const ModelData &m = model->data;
   const std::size_t count = t.size();
   if (q.size() != count * std::size_t(m.nq) || v.size() != count * std::size_t(m.nv) ||
@@ -81,7 +82,6 @@ nb::tuple Integrator::contact_forces(const Doubles &t, const Doubles &q, const D
     throw nb::value_error("the arrays do not fit the times");
   ContactEvents &contacts = events_of_contacts();
   const SmoothInterval interval = run.interval;
-  ContactForces forces;
   for (std::size_t k = 0; k < count; ++k) {
     run.interval = SmoothInterval::around(run.discontinuities, t.data()[k]);
     const bool done =
@@ -90,9 +90,39 @@ nb::tuple Integrator::contact_forces(const Doubles &t, const Doubles &q, const D
     run.interval = interval;
     if (!done)
       throw nb::python_error();
-    forces.add(m, contacts, k);
+    f(contacts, k);
   }
+}
+
+nb::tuple Integrator::contact_forces(const Doubles &t, const Doubles &q, const Doubles &v, const Doubles &x) {
+  ContactForces forces;
+  for_contact_states(t, q, v, x, [&](const ContactEvents &contacts, std::size_t k) {
+    forces.add(model->data, contacts, k);
+  });
   return forces.arrays();
+}
+
+nb::object Integrator::contact_rates(const Doubles &t, const Doubles &q, const Doubles &v, const Doubles &x) {
+  const npy_intp nv = model->data.nv, nx = model->data.nx;
+  const nb::object found = new_array({npy_intp(t.size()), nv + nx});
+  double *out = data_of(found);
+  for_contact_states(t, q, v, x, [&](const ContactEvents &contacts, std::size_t) {
+    out = std::copy_n(contacts.a.data(), nv, out);
+    out = std::copy_n(contacts.dx.data(), nx, out);
+  });
+  return found;
+}
+
+int Integrator::start_in_contact_modes(double t, const Doubles &q, const Doubles &v, const Doubles &x,
+                                       const nb::bytes &modes) {
+  ContactEvents &contacts = events_of_contacts();
+  bind::set_contact_modes(contacts, modes);
+  refresh_points(contacts, contacts.closed);
+  contacts.known_times = {t}, contacts.known_modes = {contacts.closed};
+  contacts.repeats = contacts.starts_closed = true;
+  const int outcome = start(t, q, v, x);
+  contacts.repeats = contacts.starts_closed = false;
+  return outcome;
 }
 
 nb::object Integrator::friction_values() {

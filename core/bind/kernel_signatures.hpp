@@ -13,6 +13,7 @@ enum class Extent {
   x,
   rows,
   rows_v,
+  rows_rows,
   loads,
   matrix,
   inputs,
@@ -67,6 +68,8 @@ inline Shape shape_of(Extent extent, const ModelData &m, std::ptrdiff_t points =
     return {1, nc, 1};
   case Extent::rows_v:
     return {2, nc, nv};
+  case Extent::rows_rows:
+    return {2, nc, nc};
   case Extent::inputs:
     return {1, m.input_count, 1};
   case Extent::loads:

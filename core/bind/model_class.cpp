@@ -134,6 +134,13 @@ void add_model(nb::module_ &module) {
                      return m.data.independent_rows.count ? m.data.independent_rows.start[m.data.independent_rows.count]
                                                           : 0;
                    })
+      .def_prop_ro("_evaluation_bytes",
+                   [](const BoundModel &m) {
+                     Call call;
+                     call.kernel = Kernel::motion;
+                     return m.kernels->bytes_one(m.data, call);
+                   })
+      .def_prop_ro("_widest_front", [](const BoundModel &m) { return m.data.all_loop_plan.max_width; })
       .def_prop_ro("_eliminates_loops", [](const BoundModel &m) { return m.data.loop_plan.step_count > 0; })
       .def_prop_ro("nb", [](const BoundModel &m) { return m.data.users; })
       .def_prop_ro("nq", [](const BoundModel &m) { return m.data.nq; })

@@ -3,6 +3,7 @@
 #include "bind/conditions.hpp"
 #include "bind/cones.hpp"
 #include "bind/contact.hpp"
+#include "bind/contact_parts.hpp"
 #include "bind/dense.hpp"
 #include "bind/friction.hpp"
 #include "bind/geometry.hpp"
@@ -48,6 +49,7 @@ NB_MODULE(_core, module) {
   add_dense(module);
   add_geometry(module);
   add_contact(module);
+  add_contact_parts(module);
   add_soft_contact(module);
   add_variations(module);
   add_inverse_kinematics(module);

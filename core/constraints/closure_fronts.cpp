@@ -3,6 +3,7 @@
 #include "constraints/loop_dynamics.hpp"
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <vector>
 
 namespace dalembert::DALEMBERT_ISA {
@@ -65,22 +66,78 @@ void closure_step(const ModelData &m, LoopWorkspace<double> &work, const double 
   sizes[1] = largest(by_column);
 }
 
-void independent_parts(const ModelData &m, LoopWorkspace<double> &work, const double *q, const double *wanted,
-                       const double *inertia, double least, double *parts) {
+// rows that are wanted by their roots, in the metric of inertia; returns their rank
+static int factor_wanted(const ModelData &m, LoopWorkspace<double> &work, const double *q, const double *wanted,
+                          const double *inertia, double least) {
   evaluate_rows(m, work, q);
   const std::vector<unsigned char> still = still_marks(m, inertia);
-  for (int i = 0; i < m.nc; ++i) {
-    parts[i] = 0.0;
+  for (int i = 0; i < m.nc; ++i)
     if (wanted[i] == 0.0)
       work.leverage[i] = 0.0;
-  }
-  FrontWorkspace<double> &f = work.fronts;
   double pivot = 1.0;
-  factor_roots(m, work.ws, f, m.all_loop_plan, work.values, work.leverage, least, still.data(), {inertia, nullptr},
-               pivot);
+  return factor_roots(m, work.ws, work.fronts, m.all_loop_plan, work.values, work.leverage, least, still.data(),
+                      {inertia, nullptr}, pivot);
+}
+
+void independent_parts(const ModelData &m, LoopWorkspace<double> &work, const double *q, const double *wanted,
+                       const double *inertia, double least, double *parts) {
+  factor_wanted(m, work, q, wanted, inertia, least);
+  std::fill_n(parts, m.nc, 0.0);
+  const FrontWorkspace<double> &f = work.fronts;
   for (int k = 0; k < m.all_loop_plan.row_count; ++k)
     if (f.left_inverse[k] > 0.0)
       parts[f.left_row[k]] = std::sqrt(1.0 / (f.left_inverse[k] * f.size[f.left_row[k]]));
+}
+
+void dependences(const ModelData &m, LoopWorkspace<double> &work, const double *q, const double *wanted,
+                 const double *inertia, double least, double *y) {
+  factor_wanted(m, work, q, wanted, inertia, least);
+  std::fill_n(y, std::size_t(m.nc) * std::size_t(m.nc), 0.0);
+  FrontWorkspace<double> &f = work.fronts;
+  std::vector<double> a(std::size_t(m.nv));
+  for (int k = 0; k < m.all_loop_plan.row_count; ++k) {
+    const int row = f.left_row[k];
+    if (f.left_inverse[k] > 0.0 || wanted[row] == 0.0)
+      continue;
+    double *mine = y + std::ptrdiff_t(row) * m.nc;
+    std::fill(a.begin(), a.end(), 0.0);
+    mine[row] = 1.0;
+    for (int round = 0; round < 2; ++round) { // forces P^T y that the kept rows balance; what is left of them, once more
+      std::fill_n(work.rhs, m.nc, 0.0);
+      for (int i = 0; i < m.nv; ++i)
+        f.tau[i] = -inertia[i] * a[std::size_t(i)];
+      visit_entries(m, work.values, [&](int i, int j, double entry) {
+        if (mine[i] != 0.0)
+          f.tau[j] += entry * mine[i];
+        work.rhs[i] -= entry * a[std::size_t(j)];
+      });
+      solve_fronts<double>(m, f, f.tau, work.rhs, a.data(), mine);
+    }
+  }
+}
+
+void motions(const ModelData &m, LoopWorkspace<double> &work, const double *q, const double *wanted,
+             const double *inertia, double least, double *count, double *v) {
+  constexpr int more = 4;
+  const int rank = factor_wanted(m, work, q, wanted, inertia, least);
+  int moving = 0;
+  for (int f = 0; f < m.nv; ++f)
+    moving += inertia[f] > 0.0;
+  *count = moving - rank;
+  std::fill_n(v, std::size_t(m.nv) * std::size_t(m.nv), 0.0);
+  std::uint64_t state = 1; // of a linear congruential generator (Knuth 1981, 3.3.4)
+  for (int k = 0; k < std::min(moving - rank + more, m.nv); ++k, v += m.nv) {
+    for (int f = 0; f < m.nv; ++f) {
+      state = state * 6364136223846793005u + 1442695040888963407u;
+      const double random = double(state >> 11) / double(1ull << 52) - 1.0;
+      v[f] = inertia[f] > 0.0 ? random / std::sqrt(inertia[f]) : 0.0;
+    }
+    for (int round = 0; round < 3; ++round) { // each takes out the rounding of the last
+      std::fill_n(work.rhs, m.nc, 0.0);
+      visit_entries(m, work.values, [&](int i, int f, double entry) { work.rhs[i] -= entry * v[f]; });
+      solve_fronts<double>(m, work.fronts, nullptr, work.rhs, v, work.y);
+    }
+  }
 }
 
 void velocity_change(const ModelData &m, LoopWorkspace<double> &work, const double *q, const double *v,

@@ -24,6 +24,16 @@ void closure_step(const ModelData &m, LoopWorkspace<double> &work, const double 
 void independent_parts(const ModelData &m, LoopWorkspace<double> &work, const double *q, const double *wanted,
                        const double *inertia, double least, double *parts);
 
+// For each row that independent_parts drops, the combination of rows that vanishes for every motion: its own coefficient
+// is 1, and of the others only those have one that were kept; y^T P = 0. Rows of zeros for the others. nc x nc
+void dependences(const ModelData &m, LoopWorkspace<double> &work, const double *q, const double *wanted,
+                 const double *inertia, double least, double *y);
+
+// Random motions P v = 0, projected in the metric of inertia: as many as there are independent ones, `count`, and four
+// more, which are combinations of these; then rows of zeros. v: nv x nv
+void motions(const ModelData &m, LoopWorkspace<double> &work, const double *q, const double *wanted,
+             const double *inertia, double least, double *count, double *v);
+
 // The change dv of velocities v of least kinetic energy after which P (v + dv) = rates; those marked in held (nv) do not
 // change. missed: P v - rates; terms: sums of the magnitudes that it is made of.
 void velocity_change(const ModelData &m, LoopWorkspace<double> &work, const double *q, const double *v,

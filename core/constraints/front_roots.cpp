@@ -136,11 +136,11 @@ int factor_roots(const ModelData &m, const Workspace<double> &ws, FrontWorkspace
     RootPiece &root = roots[std::size_t(step.body)];
     switch (step.kind) {
     case LoopStepKind::open:
-      open_piece(m, ws, f, plan, step);
+      open_piece(m, ws, f, plan, step, given, metric);
       root.width = step.after;
       break;
     case LoopStepKind::merge: {
-      merge_loads(f, plan, step);
+      merge_loads(m, ws, f, plan, step);
       RootPiece &child = roots[std::size_t(step.child)];
       const std::int32_t *place = plan.indices + step.index;
       root.spread(place, step.after);

@@ -1,4 +1,6 @@
+#include "constraints/front_modes.hpp"
 #include "constraints/loop_fronts.hpp"
+#include <algorithm>
 
 namespace dalembert::DALEMBERT_ISA {
 
@@ -6,23 +8,25 @@ template <class T>
 static void reduce_joint(const ModelData &m, FrontWorkspace<T> &f, const LoopStepData &step, const T *tau) {
   const BodyData &b = m.bodies[step.body];
   const std::int32_t *rows = f.plan->indices + step.index;
-  const T *L = f.L + 15 * step.body, *p = f.p + step.numbers;
+  const LoopPieceData &piece = f.plan->pieces[step.body];
+  const T *L = front_factor(f, piece, step.body), *p = f.p + step.numbers;
   Load<T> &g = f.g[step.body];
-  T scaled[6];
   for (int k = 0; k < b.nv; ++k) {
     const Motion<T> &S = f.S[b.v + k];
     T y = (tau ? tau[b.v + k] : T(0.0)) - (dot(S.w, g.n) + dot(S.v, g.f));
+    if (piece.modes)
+      y = y - f.handed[b.v + k];
     for (int j = 0; j < k; ++j)
       y = y - L[k * (k - 1) / 2 + j] * f.y[b.v + j];
     f.y[b.v + k] = y;
   }
   for (int k = 0; k < b.nv; ++k) {
     const Pivot<T> &pivot = f.pivot[b.v + k];
-    scaled[k] = pivot.inverse * f.y[b.v + k];
-    g.n += scale(scaled[k], pivot.z.n);
-    g.f += scale(scaled[k], pivot.z.f);
+    const T scaled = pivot.inverse * f.y[b.v + k];
+    g.n += scale(scaled, pivot.z.n);
+    g.f += scale(scaled, pivot.z.f);
     for (int s = 0; s < step.width; ++s)
-      f.rho[rows[s]] = f.rho[rows[s]] + p[k * step.width + s] * scaled[k];
+      f.rho[rows[s]] = f.rho[rows[s]] + p[k * step.width + s] * scaled;
   }
 }
 
@@ -79,9 +83,9 @@ static void accelerate_joint(const ModelData &m, FrontWorkspace<T> &f, const Loo
   const int i = step.body;
   const BodyData &b = m.bodies[i];
   const std::int32_t *rows = f.plan->indices + step.index;
-  const T *L = f.L + 15 * i, *p = f.p + step.numbers;
+  const T *L = front_factor(f, f.plan->pieces[i], i), *p = f.p + step.numbers;
   Motion<T> A = moved(f.arm[i], f.A[b.parent]);
-  T solved[6];
+  T *solved = f.solved + b.v;
   for (int s = 0; s < step.width; ++s)
     f.gathered[s] = f.lambda[rows[s]];
   for (int k = b.nv - 1; k >= 0; --k) {
@@ -99,6 +103,8 @@ static void accelerate_joint(const ModelData &m, FrontWorkspace<T> &f, const Loo
     A.v += scale(solved[k], f.S[b.v + k].v);
     a[b.v + k] = a[b.v + k] + solved[k];
   }
+  if (b.form == JointForm::node)
+    move_node(b, f, f.solved + b.by, A);
   f.A[i] = A;
 }
 
@@ -111,6 +117,8 @@ void solve_fronts(const ModelData &m, FrontWorkspace<T> &f, const T *tau, const 
     f.rho[r] = -rhs[r];
     f.lambda[r] = T(0.0);
   }
+  for (int k = 0; m.modal_count && k < m.nv; ++k)
+    f.handed[k] = T(0.0);
   for (int k = 0; k < plan.step_count; ++k) {
     const LoopStepData &step = plan.steps[k];
     if (step.kind == LoopStepKind::joint) {
@@ -119,6 +127,8 @@ void solve_fronts(const ModelData &m, FrontWorkspace<T> &f, const T *tau, const 
       reduce_rows(f, step);
     } else if (step.kind == LoopStepKind::merge && step.body) {
       const Load<T> &g = f.g[step.child];
+      if (m.bodies[step.child].form == JointForm::node)
+        add_node_force(m.bodies[step.child], f, g, f.handed);
       f.g[step.body].n += g.n + cross(f.arm[step.child], g.f);
       f.g[step.body].f += g.f;
     }
@@ -139,6 +149,8 @@ template <class T> void force_residual(const ModelData &m, const Workspace<T> &w
                                        const T *values, const T *a, const T *lambda, T *tau) {
   f.A[0] = {zero3<T>(), zero3<T>()};
   f.g[0] = {zero3<T>(), zero3<T>()};
+  if (m.modal_count) // tau may stand where a does
+    std::copy_n(a, m.nv, f.solved);
   for (int i = 1; i <= m.nb; ++i) {
     const BodyData &b = m.bodies[i];
     Motion<T> A = moved(f.arm[i], f.A[b.parent]);
@@ -150,8 +162,12 @@ template <class T> void force_residual(const ModelData &m, const Workspace<T> &w
       if (m.regularizing_inertia && b.is_regularized)
         tau[k] = tau[k] - m.regularizing_inertia[k] * own;
     }
+    if (b.form == JointForm::node)
+      move_node(b, f, f.solved + b.by, A);
     f.A[i] = A;
     f.g[i] = mul(f.own[i], A.w, A.v);
+    if (b.form == JointForm::modal)
+      add_modal_inertia(m, f, f.solved + b.v, i, tau + b.v);
   }
   for (int c = 0; c < m.loop_constraint_count; ++c) {
     const LoopConstraintData &constraint = m.loop_constraints[c];
@@ -182,6 +198,10 @@ template <class T> void force_residual(const ModelData &m, const Workspace<T> &w
     const Load<T> &F = f.g[i];
     for (int k = b.v; k < b.v + b.nv; ++k)
       tau[k] = tau[k] - (dot(f.S[k].w, F.n) + dot(f.S[k].v, F.f));
+    if (b.form == JointForm::node)
+      for (int k = 0; k < b.moves; ++k)
+        tau[b.by + k] =
+            tau[b.by + k] - (dot(f.node_columns[b.H + k].w, F.n) + dot(f.node_columns[b.H + k].v, F.f));
     if (b.parent) {
       f.g[b.parent].n += F.n + cross(f.arm[i], F.f);
       f.g[b.parent].f += F.f;

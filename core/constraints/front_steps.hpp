@@ -2,18 +2,12 @@
 // or by its root (front_roots.cpp). Equation numbers are those of constraints/loop_fronts.hpp.
 #pragma once
 
+#include "constraints/front_modes.hpp"
 #include "constraints/loop_fronts.hpp"
 #include "tree/joint_pivots.hpp"
 #include <algorithm>
 
 namespace dalembert::DALEMBERT_ISA {
-
-// A metric of degrees of freedom by themselves in place of the bodies' inertia, and rows that give way: where inertia is
-// null, that of the model, and its rows are rigid.
-struct FrontMetric {
-  const double *inertia = nullptr;    // nv; of those that may move
-  const double *compliance = nullptr; // nc
-};
 
 // bodies by themselves, in axes of the world; columns of their joints
 template <class T> void place_bodies(const ModelData &m, const Workspace<T> &ws, FrontWorkspace<T> &f,
@@ -27,6 +21,8 @@ template <class T> void place_bodies(const ModelData &m, const Workspace<T> &ws,
       f.own[i] = {{zero, zero, zero, zero, zero, zero},
                   {zero, zero, zero, zero, zero, zero, zero, zero, zero},
                   {zero, zero, zero, zero, zero, zero}};
+    else if (b.form == JointForm::modal)
+      place_modal_inertia(ws, i, f.own[i]);
     else
       table_entry<T>(m, b, [&](const auto &numbers) {
         const Vec3<T> h = mul(X.R, lift<T>(as_vec(numbers.h)));
@@ -36,6 +32,10 @@ template <class T> void place_bodies(const ModelData &m, const Workspace<T> &ws,
         f.own[i].M = {mass, zero, zero, mass, zero, mass};
       });
     f.G[i] = f.own[i];
+    if (is_flexible(b)) {
+      place_modes(m, ws, f, given, i);
+      continue;
+    }
     for (int k = 0; k < b.nv; ++k) {
       const Motion<T> S = column(b, ws.H + b.H, k);
       f.S[b.v + k] =
@@ -44,10 +44,9 @@ template <class T> void place_bodies(const ModelData &m, const Workspace<T> &ws,
   }
 }
 
-template <class T> DALEMBERT_INLINE T square(const Vec3<T> &a) { return dot(a, a); }
-
 template <class T> void open_piece(const ModelData &m, const Workspace<T> &ws, FrontWorkspace<T> &f,
-                                   const LoopPlan &plan, const LoopStepData &step) {
+                                   const LoopPlan &plan, const LoopStepData &step, const unsigned char *given,
+                                   const FrontMetric &metric) {
   const LoopPieceData &piece = plan.pieces[step.body];
   const std::int32_t *index = plan.indices + step.index;
   Load<T> *B = f.B + piece.slots;
@@ -62,10 +61,13 @@ template <class T> void open_piece(const ModelData &m, const Workspace<T> &ws, F
       B[s] = {scale(double(sign), n), scale(double(sign), load.f)};
     }
   }
+  if (piece.modes)
+    open_modes(m, f, step, piece, given, metric);
 }
 
 // (4): loads and inertia
-template <class T> void merge_loads(FrontWorkspace<T> &f, const LoopPlan &plan, const LoopStepData &step) {
+template <class T> void merge_loads(const ModelData &m, const Workspace<T> &ws, FrontWorkspace<T> &f,
+                                    const LoopPlan &plan, const LoopStepData &step) {
   const std::int32_t *place = plan.indices + step.index, *from = place + step.width;
   Load<T> *B = f.B + plan.pieces[step.body].slots;
   const Load<T> *Bc = f.B + plan.pieces[step.child].slots, none{zero3<T>(), zero3<T>()};
@@ -77,6 +79,10 @@ template <class T> void merge_loads(FrontWorkspace<T> &f, const LoopPlan &plan, 
   }
   if (!step.body)
     return;
+  if (plan.pieces[step.body].modes) {
+    spread_modes(f, plan, step);
+    hand_over_modes(m, ws, f, plan, step);
+  }
   const Vec3<T> &r = f.arm[step.child];
   for (int s = 0; s < step.count; ++s) {
     B[from[s]].n += Bc[s].n + cross(r, Bc[s].f);
@@ -98,9 +104,11 @@ void eliminate_front_joint(const ModelData &m, const Workspace<T> &ws, FrontWork
   const double *extra = m.regularizing_inertia && b.is_regularized ? m.regularizing_inertia + b.v : nullptr;
   const Motion<T> *S = f.S + b.v;
   Pivot<T> *pivot = f.pivot + b.v;
-  T *L = f.L + 15 * i, *p = f.p + step.numbers;
+  T *L = front_factor(f, piece, i), *p = f.p + step.numbers;
   Load<T> *B = f.B + piece.slots;
-  if (metric.inertia) {
+  if (piece.modes) {
+    factor_modes(m, f, piece, i, mine);
+  } else if (metric.inertia) {
     BodyData plain = b;
     plain.armature = 0;
     visit_columns(b.nv, [&](auto n) {
@@ -115,6 +123,8 @@ void eliminate_front_joint(const ModelData &m, const Workspace<T> &ws, FrontWork
   for (int k = 0; k < b.nv; ++k)
     for (int s = 0; s < width; ++s)
       p[k * width + s] = dot(S[k].w, B[s].n) + dot(S[k].v, B[s].f);
+  if (piece.modes)
+    add_modal_rows(f, piece, width, p);
   for (int t = 0; t < step.count; ++t, terms += 4)
     if (!mine || !mine[terms[0]])
       p[terms[0] * width + terms[1]] =
@@ -140,6 +150,8 @@ void eliminate_front_joint(const ModelData &m, const Workspace<T> &ws, FrontWork
     const T far = square(f.row_point[m.constraint_of_row[r]] - ws.X_W[i].p);
     f.size[r] = f.size[r] + turn * (f.turn[r] + f.slide[r] * far) + slide * f.slide[r];
   }
+  if (piece.modes)
+    add_modal_sizes(f, piece, rows, width, pivot);
   add(p, pivot);
   terms = rows + width;
   for (int t = 0; t < step.count; ++t, terms += 4)

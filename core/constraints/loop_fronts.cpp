@@ -32,8 +32,17 @@ template <class T> void lay_out_fronts(const ModelData &m, Arena &arena, FrontWo
   f.left_row = arena.take<std::int32_t>(count(nc));
   for (T **each : {&f.left_inverse, &f.left_rho, &f.rho, &f.lambda, &f.size, &f.turn, &f.slide})
     *each = arena.take<T>(count(nc));
-  for (T **each : {&f.y, &f.tau, &f.first})
+  for (T **each : {&f.y, &f.tau, &f.first, &f.solved})
     *each = arena.take<T>(count(nv));
+  const std::int64_t modal = m.modal_count ? 1 : 0;
+  f.node_columns = arena.take<Motion<T>>(count(modal * m.columns));
+  f.modal_own = arena.take<Load<T>>(count(m.modal_loads));
+  f.modal_load = arena.take<Load<T>>(count(m.modal_loads));
+  f.modal_square = arena.take<T>(count(larger_of(&LoopPlan::squares)));
+  f.modal_factor = arena.take<T>(count(larger_of(&LoopPlan::modal_factors)));
+  f.modal_rows = arena.take<T>(count(larger_of(&LoopPlan::modal_slots)));
+  f.modal_reach = arena.take<T>(count(larger_of(&LoopPlan::modal_slots)));
+  f.handed = arena.take<T>(count(modal * nv));
   f.gathered = arena.take<T>(count(larger_of(&LoopPlan::max_width)));
   f.g = arena.take<Load<T>>(count(bodies));
   f.A = arena.take<Motion<T>>(count(bodies));
@@ -213,18 +222,20 @@ template <class T> unsigned factor_matrices(const ModelData &m, const Workspace<
     const LoopPieceData &piece = plan.pieces[step.body];
     switch (step.kind) {
     case LoopStepKind::open:
-      open_piece(m, ws, f, plan, step);
+      open_piece(m, ws, f, plan, step, given, metric);
       open_matrix(f, plan, step);
       break;
     case LoopStepKind::merge:
-      merge_loads(f, plan, step);
+      merge_loads(m, ws, f, plan, step);
       merge_matrix(f, plan, step);
       break;
     case LoopStepKind::joint:
       eliminate_front_joint(m, ws, f, plan, step, values, given, metric, [&](const T *p, const Pivot<T> *pivot) {
-        visit_columns(m.bodies[step.body].nv, [&](auto n) {
-          add_squares<decltype(n)::count>(p, pivot, step.width, f.E + piece.matrix, std::ptrdiff_t(piece.width));
-        });
+        for (int done = 0, nv = m.bodies[step.body].nv; done < nv; done += 6)
+          visit_columns(std::min(nv - done, 6), [&](auto n) {
+            add_squares<decltype(n)::count>(p + done * step.width, pivot + done, step.width, f.E + piece.matrix,
+                                            std::ptrdiff_t(piece.width));
+          });
       });
       break;
     case LoopStepKind::leave:

@@ -22,6 +22,11 @@
 //
 //     a = L^-T d^-1 (y - Z X A_p + p lambda)          lambda_c = -(rho_c + e lambda_o + B_c A) / E_cc          (6)
 //
+// Modes eta of a flexible body (flexible/body.hpp) are eliminated by (2), (3) like the degrees of freedom of a joint.
+// They move the nodes that their body carries, A_n = X A + H eta, so that a node's piece hands over, when it is merged,
+//
+//     G H to the loads of the modes, H^T G H to their inertia, H^T B to their rows, H^T g to their forces          (9)
+//
 // With rows to ground only this is the method of Vereshchagin (1974; Popov and others 1978), with loops that of Brandl,
 // Johanni and Otter (1988). Cost: n (6 + m)^2 / 2 for a joint with n degrees of freedom and m open rows, (6 + m)^2 / 2
 // for a row that leaves.
@@ -66,9 +71,16 @@ template <class T> struct FrontWorkspace {
   T *left_inverse, *left_rho;     // nc
   T *rho, *lambda, *size;         // nc, by row
   T *turn, *slide;                // nc: |J_n|^2, |J_f|^2
+  // flexible bodies: columns of nodes, axes of the world; modes' loads on their body, of the body by itself and of its
+  // piece; by modal pieces, inertia of their modes, its factor, their rows, and squares of what lever arms could make of
+  // these; nv: forces handed over by nodes
+  Motion<T> *node_columns;
+  Load<T> *modal_own, *modal_load;
+  T *modal_square, *modal_factor, *modal_rows, *modal_reach, *handed;
   T *y;                           // nv
   T *tau, *first;                 // nv: right-hand side; accelerations that were solved for before
   T *gathered;                    // width: numbers of open rows
+  T *solved;                      // nv
   Load<T> *g;                     // nb + 1
   Motion<T> *A;                   // nb + 1
 };

@@ -95,6 +95,7 @@ struct ContactEvents {
   std::vector<ClosedPoint> closed;
   // of a run that is repeated: modes from each time on, in place of those that are determined
   bool repeats = false;
+  bool starts_closed = false; // a state at which a run starts is put onto the closed points first
   std::vector<double> known_times;
   std::vector<std::vector<ClosedPoint>> known_modes;
 

@@ -21,13 +21,6 @@ constexpr std::size_t stalled_changes = 3;    // within it, before velocities at
 constexpr double max_widening = 1e4;
 constexpr double no_progress = 1e-10; // s
 
-void set_tangent_axis(const double n[3], double axis[3]) {
-  const int least = std::abs(n[0]) <= std::abs(n[1]) ? (std::abs(n[0]) <= std::abs(n[2]) ? 0 : 2)
-                                                     : (std::abs(n[1]) <= std::abs(n[2]) ? 1 : 2);
-  for (int x = 0; x < 3; ++x)
-    axis[x] = x == least ? 1.0 : 0.0;
-}
-
 struct ModeDecision {
   const RunContext &i;
   ContactEvents &e;
@@ -56,20 +49,6 @@ struct ModeDecision {
 
   // ---- points
 
-  ClosedPoint closed_point(const ScenePoint &p) const {
-    const ContactMaterial &material = e.rows.scene->materials()[std::size_t(p.material)];
-    ClosedPoint c{};
-    c.contact = p.contact, c.material = p.material, c.stop = -1;
-    std::copy_n(p.shapes, 2, c.shapes), std::copy_n(p.places, 2, c.places), std::copy_n(p.features, 2, c.features);
-    c.first = e.rows.scene->feature(p.shapes[0], p.features[0]);
-    c.second = e.rows.scene->feature(p.shapes[1], p.features[1]);
-    std::copy_n(p.start, 2, c.start);
-    set_tangent_axis(p.normal, c.axis);
-    c.friction = material.friction, c.static_friction = material.static_friction;
-    c.restitution = material.restitution;
-    return c;
-  }
-
   // all points and stops that are closed, with what is known of them
   void collect() {
     ContactSteps &c = e.rows;
@@ -77,7 +56,7 @@ struct ModeDecision {
     std::vector<ClosedPoint> found;
     for (const ScenePoint &p : c.search->find(poses(), c.motions.data(), 0.0, e.closed_gap))
       if (p.gap < e.closed_gap && (c.block[std::size_t(p.places[0])] >= 0 || c.block[std::size_t(p.places[1])] >= 0))
-        found.push_back(closed_point(p));
+        found.push_back(closed_point(*e.rows.scene, p));
     for (std::size_t k = 0; k < c.stops.size(); ++k) {
       const JointStop &stop = c.stops[k];
       if (!(stop_gap(m, c, stop, q) < e.closed_gap) || is_prescribed(i, stop.dof))

@@ -13,7 +13,6 @@ constexpr double rank_tol = 1e-11;    // of the largest pivot: smaller ones belo
 constexpr double rounded_gap = 1e-14; // of the length of the system: smaller gaps are not corrected
 constexpr int max_gap_rounds = 4;     // of corrections of gaps
 constexpr double least_slip = 1e-14;  // m/s: slip has no direction below
-constexpr int rates_of_point = 27;    // axes' rates (9), x_A' (3), x_B' (3), padding
 
 Feature feature_of(const SceneFeature &f) {
   const auto vec = [](const double *x) { return Vec3<double>{x[0], x[1], x[2]}; };
@@ -45,6 +44,29 @@ Pose<Dual> moving_pose(const Pose<double> &X, const double *motion) {
   return {{c[0].x, c[1].x, c[2].x, c[0].y, c[1].y, c[2].y, c[0].z, c[1].z, c[2].z}, dual_of(X.p, u)};
 }
 
+void set_tangent_axis(const double n[3], double axis[3]) {
+  const int least = std::abs(n[0]) <= std::abs(n[1]) ? (std::abs(n[0]) <= std::abs(n[2]) ? 0 : 2)
+                                                     : (std::abs(n[1]) <= std::abs(n[2]) ? 1 : 2);
+  for (int x = 0; x < 3; ++x)
+    axis[x] = x == least ? 1.0 : 0.0;
+}
+
+} // namespace
+
+ClosedPoint closed_point(const ContactScene &scene, const ScenePoint &p) {
+  const ContactMaterial &material = scene.materials()[std::size_t(p.material)];
+  ClosedPoint c{};
+  c.contact = p.contact, c.material = p.material, c.stop = -1;
+  std::copy_n(p.shapes, 2, c.shapes), std::copy_n(p.places, 2, c.places), std::copy_n(p.features, 2, c.features);
+  c.first = scene.feature(p.shapes[0], p.features[0]);
+  c.second = scene.feature(p.shapes[1], p.features[1]);
+  std::copy_n(p.start, 2, c.start);
+  set_tangent_axis(p.normal, c.axis);
+  c.friction = material.friction, c.static_friction = material.static_friction;
+  c.restitution = material.restitution;
+  return c;
+}
+
 void place_point(const Workspace<double> &ws, const ContactSteps &c, const ClosedPoint &closed, ScenePoint &p,
                  double *rates, double *axes) {
   const Pose<Dual> X = moving_pose(ws.X_W[closed.places[0]], c.motions.data() + 6 * closed.places[0]),
@@ -60,6 +82,8 @@ void place_point(const Workspace<double> &ws, const ContactSteps &c, const Close
   write(rate_of(f.first), rates + 9), write(rate_of(f.second), rates + 12);
 }
 
+namespace {
+
 // velocity of a material point, its acceleration with what the motion of the closest point adds to it
 struct PointMotion {
   Vec3<double> v, a;
@@ -72,13 +96,6 @@ PointMotion point_motion(const Workspace<double> &ws, const double *motion, int 
 }
 
 } // namespace
-
-double largest(const std::vector<double> &x) {
-  double most = 0.0;
-  for (const double each : x)
-    most = std::max(most, std::fabs(each));
-  return most;
-}
 
 void place_closed(const RunContext &i, ContactEvents &e, const double *q, const double *v) {
   ContactSteps &c = e.rows;

@@ -16,11 +16,16 @@
 
 #include "contact/contact_blocks.hpp"
 #include "contact/contact_events.hpp"
+#include "numerics/largest.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
 
-// the largest magnitude
-double largest(const std::vector<double> &x);
+// a point by the names of its features, at any poses
+ClosedPoint closed_point(const ContactScene &scene, const ScenePoint &p);
+// its normal, points on both surfaces and gap, their rates (`rates_of_point` numbers) and axes; after move_bodies
+void place_point(const Workspace<double> &ws, const ContactSteps &c, const ClosedPoint &closed, ScenePoint &p,
+                 double *rates, double *axes);
+constexpr int rates_of_point = 27; // rates of axes (9), of both points (6), padding
 
 // `e.points` of the closed points at q, v and their rates; frames stand in the world
 void place_closed(const RunContext &i, ContactEvents &e, const double *q, const double *v);

@@ -93,6 +93,23 @@ struct FreeBlock {
   double turns[6] = {};   // inverse of the inertia about the centre
 };
 
+// A part of a step, or an impact within it, with its solution: what derivatives of the step need
+// (steppers/methods/moreau_derivatives.hpp).
+struct ContactPart {
+  double step;                  // when the step begins, s
+  double t, h;                  // beginning and length, s; length 0: an impact
+  std::vector<double> q, v, x;  // where it begins
+  std::vector<double> q1;       // where it ends
+  std::vector<ContactRow> rows; // `point`: in `points`
+  std::vector<ScenePoint> points;
+  std::vector<double> lam;         // impulses, 3 for each row, N s
+  std::vector<double> separation;  // of overlaps that were removed, in units of impulses, for each row
+  std::vector<double> bound;       // friction as in numerics/cone_sweeps.hpp, for each row
+  std::vector<std::int32_t> kind;  // of c_n, moreau.hpp (4), (5): 0 none, 1 restitution, 2 an open contact; for each row
+  bool lowered;                    // restitution was lowered, lest energy grows
+  bool swept;                      // the impulses are those of sweeps
+};
+
 struct ContactSteps {
   const ContactScene *scene = nullptr;
   std::vector<JointStop> stops;
@@ -108,6 +125,8 @@ struct ContactSteps {
   std::vector<ContactRow> rows;       // in the order of their islands
   std::vector<ContactMemory> memory;  // in order
   std::vector<ContactMemory> earlier; // before the last step, in a run with events
+  bool keeps_parts = false;
+  std::vector<ContactPart> parts; // since they were taken
   ContactLog log;
   // of the run
   double missed = 0.0, missed_time = 0.0; // largest residual of a cone problem, m/s, and when

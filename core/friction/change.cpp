@@ -32,6 +32,8 @@ void reserve_change(const ModelData &m, FrictionRun &f) {
   w.held_before.resize(n);
   for (std::vector<double> *each : {&w.stop_A, &w.gain, &w.squared})
     each->assign(n * n, 0.0);
+  if (f.has_load_friction) // rows can jam
+    w.jammed_A.resize(n * n), w.jammed_D.resize(n * at(m.nv));
   for (std::vector<int> *each : {&w.rows, &w.others, &w.chosen, &w.slides, &w.stops, &w.responding, &w.jams, &w.jammed})
     each->reserve(n);
   w.state.reserve(at(m.nq + m.nv + m.nx));

@@ -2,6 +2,7 @@
 #include "friction/holding_margin.hpp"
 #include "friction/row_response.hpp"
 #include "friction/switching_values.hpp"
+#include "numerics/largest.hpp"
 #include "system/sliding_modes.hpp"
 #include "tree/manifold.hpp"
 #include <algorithm>
@@ -27,13 +28,6 @@ double dot(const double *a, const double *b, int n) {
   for (int k = 0; k < n; ++k)
     sum += a[k] * b[k];
   return sum;
-}
-
-double largest(const double *x, int n) {
-  double most = 0.0;
-  for (int k = 0; k < n; ++k)
-    most = std::max(most, std::fabs(x[k]));
-  return most;
 }
 
 // switching functions at a state

@@ -141,6 +141,7 @@ struct ChangeWorkspace {
   std::vector<int> rows, others, chosen, slides;
   std::vector<int> jams, jammed;     // rows without a friction consistent with their load; those that are stopped
   std::vector<double> gain, squared; // friction/load_limits.hpp
+  std::vector<double> jammed_A, jammed_D; // the response A, D while jammed rows were free
   bool released = false;             // stuck rows cannot all be held any longer
   // closed stops along their normals
   std::vector<int> stops;

@@ -215,8 +215,10 @@ void hold_jammed_rows(Change &c) {
   f.independent.reset(f.A.data(), c.n);
   for (const int k : w.jammed)
     f.independent.append(k);
-  const std::vector<int> set = f.independent.members();
-  const std::vector<double> A = f.A, D = f.D;
+  const std::vector<int> &set = f.independent.members();
+  const std::vector<double> &A = w.jammed_A, &D = w.jammed_D;
+  std::copy(f.A.begin(), f.A.end(), w.jammed_A.begin());
+  std::copy(f.D.begin(), f.D.end(), w.jammed_D.begin());
   for (const int k : w.others) {
     for (std::size_t j = 0; j < set.size(); ++j)
       w.impulses[j] = -A[at(k * c.n + set[j])];

@@ -12,6 +12,7 @@ extern const KernelSet kernels;
 extern const IntegratorSet integrators;
 extern const VariationSet variations;
 extern const AdjointSet adjoints;
+extern const ContactPartSet contact_parts;
 } // namespace portable
 #endif
 #ifdef DALEMBERT_WITH_avx2
@@ -20,6 +21,7 @@ extern const KernelSet kernels;
 extern const IntegratorSet integrators;
 extern const VariationSet variations;
 extern const AdjointSet adjoints;
+extern const ContactPartSet contact_parts;
 } // namespace avx2
 #endif
 #ifdef DALEMBERT_WITH_avx512
@@ -28,6 +30,7 @@ extern const KernelSet kernels;
 extern const IntegratorSet integrators;
 extern const VariationSet variations;
 extern const AdjointSet adjoints;
+extern const ContactPartSet contact_parts;
 } // namespace avx512
 #endif
 
@@ -38,6 +41,7 @@ struct Choice {
   const IntegratorSet *integrators;
   const VariationSet *variations;
   const AdjointSet *adjoints;
+  const ContactPartSet *contact_parts;
 };
 
 Choice choose() {
@@ -50,16 +54,16 @@ Choice choose() {
 #ifdef DALEMBERT_WITH_avx512
   if (wanted("avx512") && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("fma"))
-    return {&avx512::kernels, &avx512::integrators, &avx512::variations, &avx512::adjoints};
+    return {&avx512::kernels, &avx512::integrators, &avx512::variations, &avx512::adjoints, &avx512::contact_parts};
 #endif
 #ifdef DALEMBERT_WITH_avx2
   if (wanted("avx2") && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-    return {&avx2::kernels, &avx2::integrators, &avx2::variations, &avx2::adjoints};
+    return {&avx2::kernels, &avx2::integrators, &avx2::variations, &avx2::adjoints, &avx2::contact_parts};
 #endif
 #ifdef DALEMBERT_WITH_portable
-  return {&portable::kernels, &portable::integrators, &portable::variations, &portable::adjoints};
+  return {&portable::kernels, &portable::integrators, &portable::variations, &portable::adjoints, &portable::contact_parts};
 #else
-  return {nullptr, nullptr, nullptr, nullptr};
+  return {nullptr, nullptr, nullptr, nullptr, nullptr};
 #endif
 }
 
@@ -75,5 +79,6 @@ const KernelSet &best_kernels() { return *chosen().kernels; }
 const IntegratorSet &best_integrators() { return *chosen().integrators; }
 const VariationSet &best_variations() { return *chosen().variations; }
 const AdjointSet &best_adjoints() { return *chosen().adjoints; }
+const ContactPartSet &best_contact_parts() { return *chosen().contact_parts; }
 
 } // namespace dalembert

@@ -3,6 +3,7 @@
 
 #include "kernels/kernels.hpp"
 #include "steppers/adjoint.hpp"
+#include "steppers/methods/moreau_derivatives.hpp"
 #include "steppers/run.hpp"
 #include "steppers/variational.hpp"
 

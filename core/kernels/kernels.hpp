@@ -46,6 +46,8 @@ enum class Kernel {
   // r (lambda), compliance (other), inertia (a) -> dq, P dq, P^T (r / compliance), sizes (constraints/closure_fronts.hpp)
   closure_step,
   independent_parts, // wanted (lambda), inertia (a), least (other) -> what is left of each row
+  dependences,       // the same -> combinations of rows that vanish for every motion (constraints/closure_fronts.hpp)
+  motions,           // the same -> independent motions, and four more; zeros (constraints/closure_fronts.hpp)
   // v, rates (lambda), held (a) -> dv of least kinetic energy with P (v + dv) = rates, P v - rates, its terms
   velocity_change,
   // the system as described, under conditions; t, x, tau, loads and inputs may be left out

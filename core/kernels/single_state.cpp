@@ -102,6 +102,12 @@ void constraints_of_one(const ModelData &m, std::byte *memory, const Call &call,
   if (call.kernel == Kernel::independent_parts)
     return independent_parts(m, work, at[ArgumentKind::q], at[ArgumentKind::lambda], at[ArgumentKind::a],
                              *at[ArgumentKind::other], at.out[0]);
+  if (call.kernel == Kernel::dependences)
+    return dependences(m, work, at[ArgumentKind::q], at[ArgumentKind::lambda], at[ArgumentKind::a],
+                       *at[ArgumentKind::other], at.out[0]);
+  if (call.kernel == Kernel::motions)
+    return motions(m, work, at[ArgumentKind::q], at[ArgumentKind::lambda], at[ArgumentKind::a], *at[ArgumentKind::other],
+                   at.out[0], at.out[1]);
   if (call.kernel == Kernel::velocity_change)
     return velocity_change(m, work, at[ArgumentKind::q], at[ArgumentKind::v], at[ArgumentKind::lambda],
                            at[ArgumentKind::a], at.out[0], at.out[1], at.out[2]);

@@ -86,7 +86,7 @@ struct Planner {
         have[k] = 1;
       for (const Int k : coupled[at(i)])
         have[k] += 0;
-      leave_complete(have, have, time);
+      leave_complete(i, have, have, time);
       merge_children(i, open, time);
       for (const Int k : coupled[at(i)]) // behind the joint
         ++have[k];
@@ -125,14 +125,14 @@ struct Planner {
           }
         have[k] += number;
       }
-      leave_complete(open[at(c)], have, time);
+      leave_complete(i, open[at(c)], have, time);
       open[at(c)].clear();
     }
   }
 
-  void leave_complete(const std::map<Int, Int> &candidates, std::map<Int, Int> &have, Int &time) {
+  void leave_complete(Int i, const std::map<Int, Int> &candidates, std::map<Int, Int> &have, Int &time) {
     std::vector<Int> done;
-    for (const auto &[k, number] : candidates)
+    for (const auto &[k, number] : m.bodies[i].form == JointForm::modal ? std::map<Int, Int>{} : candidates)
       if (const auto found = have.find(k); found != have.end() && found->second == end_count[at(k)])
         done.push_back(k);
     for (const Int k : done) {
@@ -214,6 +214,8 @@ struct Planner {
     put(child);
     put_runs(start, count_of(piece.size()));
     put_runs(start + count_of(piece.size()), count_of(child.size()));
+    for (std::size_t s = 0; m.bodies[c].form == JointForm::node && s < child.size(); ++s)
+      out.indices.push_back(row_at[at(child[s])]);
     out.steps.push_back({LoopStepKind::merge, i, c, count_of(piece.size()), count_of(child.size()),
                          count_of(both.size()), start, moved, 0});
     piece.swap(both);
@@ -258,6 +260,8 @@ struct Planner {
     out.steps.push_back({LoopStepKind::joint, i, 0, width, terms, width, start, 0, plan.joint_numbers});
     plan.joint_numbers += std::int64_t(b.nv) * width;
     plan.work += 250.0 + b.nv * (0.5 * double(width + 6) * double(width + 6));
+    if (b.form == JointForm::modal || b.form == JointForm::node)
+      plan.work += b.moves * (20.0 + 6.0 * width + double(b.moves) * b.moves / 6.0);
   }
 
   void put_steps(LoopPlan &plan) {
@@ -302,6 +306,15 @@ struct Planner {
     }
     plan.matrix = matrices.used;
     plan.slots = slots.used;
+    for (Int i = 1; i <= m.nb; ++i) {
+      if (m.bodies[i].form != JointForm::modal)
+        continue;
+      LoopPieceData &piece = out.pieces[at(i)];
+      const std::int64_t modes = piece.modes = m.bodies[i].nv;
+      piece.square = plan.squares, plan.squares += modes * modes;
+      piece.factor = plan.modal_factors, plan.modal_factors += modes * (modes - 1) / 2;
+      piece.modal_slots = plan.modal_slots, plan.modal_slots += modes * piece.width;
+    }
   }
 };
 
@@ -338,7 +351,7 @@ double work_of_envelope(const ModelData &m) {
 
 void complete_loop_plans(Tables &t, ModelData &m) {
   constexpr Int fewest = 12; // rows; fewer are solved faster together
-  if (m.modal_count || m.independent_rows.count < fewest)
+  if (m.independent_rows.count < fewest)
     return;
   const LoopPlan independent = make_plan(m, t.is_independent, t.independent_loop_fronts);
   if (!(1.2 * independent.work < work_of_envelope(m)))

@@ -8,6 +8,9 @@
 //
 // In every piece rows stand in one order, those that leave last first: rows that leave are always the last ones, and
 // rows keep their order when pieces are merged.
+//
+// Rows that depend on the modes of a flexible body leave where these have been eliminated too: no row leaves in the
+// piece of its modal place, but in that of the place that carries it (flexible/body.hpp).
 #pragma once
 
 #include <cstdint>
@@ -30,6 +33,7 @@ struct LoopStepData {
   std::int32_t index;       // LoopPlan::indices; open: pairs of row and sign of the load (0: of a coupling);
                             // merge: place of each row of the piece, then of the child, among those after the step,
                             // then the runs of both: their number, and of each where it begins, its place, its length;
+                            // of a node of a flexible body, then its rows;
                             // leave, joint: rows of the piece; joint: then (degree of freedom of the joint, place,
                             // loop constraint, support) of each term of a coupling
   std::int32_t left;        // leave: number of rows that have left before; merge: 1 if rows of the piece move
@@ -39,6 +43,10 @@ struct LoopStepData {
 struct LoopPieceData {
   std::int32_t width;         // most rows that are open in it at once
   std::int64_t matrix, slots; // where its numbers begin: width x width, and width
+  // of modal places: modes, and where their numbers begin: modes x modes, the strict lower triangle of their factor, and
+  // width x modes
+  std::int32_t modes;
+  std::int64_t square, factor, modal_slots;
 };
 
 struct LoopPlan {
@@ -49,6 +57,7 @@ struct LoopPlan {
   const std::int32_t *indices;
   std::int64_t matrix, slots;              // numbers of all pieces
   std::int64_t joint_numbers, row_numbers; // of factors
+  std::int64_t squares, modal_factors, modal_slots;
   double work;                             // multiplications of a factorisation
 };
 

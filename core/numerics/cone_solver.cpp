@@ -1,4 +1,5 @@
 #include "numerics/cone_solver.hpp"
+#include "numerics/largest.hpp"
 #include <algorithm>
 #include <limits>
 
@@ -21,13 +22,6 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double epsilon = std::numeric_limits<double>::epsilon();
 
 std::size_t at(int k) { return std::size_t(k); }
-
-double largest(const std::vector<double> &x, int n) {
-  double found = 0.0;
-  for (int k = 0; k < n; ++k)
-    found = std::max(found, std::fabs(x[at(k)]));
-  return found;
-}
 
 bool is_zero(const double *block, int n) {
   for (int i = 0; i < 3; ++i, block += n)
@@ -269,7 +263,7 @@ double ConeSolver::admm_penalty(const ConeProblem &p) {
     step[at(r)] = 1.0 + 0.1 * std::sin(double(r));
   for (int k = 0; k < power_iterations; ++k) {
     multiply(p, step, right);
-    top = largest(right, n);
+    top = largest(right.data(), n);
     if (!(top > 0.0))
       return 1.0;
     for (int r = 0; r < n; ++r)
@@ -280,7 +274,7 @@ double ConeSolver::admm_penalty(const ConeProblem &p) {
       step[at(r)] = 1.0 + 0.1 * std::sin(double(r));
     for (int k = 0; k < power_iterations; ++k) {
       lu.solve(step.data());
-      least = 1.0 / largest(step, n);
+      least = 1.0 / largest(step.data(), n);
       for (int r = 0; r < n; ++r)
         step[at(r)] *= least;
     }

@@ -1,5 +1,6 @@
 #include "steppers/adjoint.hpp"
 #include "elements/elements.hpp"
+#include "numerics/largest.hpp"
 #include "steppers/methods/explicit_runge_kutta.hpp"
 #include "steppers/methods/runge_kutta.hpp"
 #include "steppers/run_workspace.hpp"
@@ -354,12 +355,6 @@ private:
   std::vector<Round> rounds;
   Vector v1, e, lambda_v, u, mu, force, q_r;
 
-  double largest(const Vector &x) const {
-    double most = 0.0;
-    for (const double each : x)
-      most = std::max(most, std::fabs(each));
-    return most;
-  }
   // calls visit(row, dof, entry) for all entries of P
   template <class Visit> void for_entries(Visit &&visit) {
     const LoopWorkspace<double> &loops = here().motion.system.loops;

@@ -1,17 +1,9 @@
 #include "system/projection.hpp"
+#include "numerics/largest.hpp"
 #include "system/drives.hpp"
 #include "tree/manifold.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
-
-// largest of n numbers in size; NaN if one is
-static double largest(const double *x, int n) {
-  double most = 0.0;
-  for (int k = 0; k < n; ++k)
-    if (!(std::fabs(x[k]) <= most))
-      most = std::fabs(x[k]);
-  return most;
-}
 
 // Rows that depend on others are left to them; open by more than this, of the characteristic length or rad, they
 // contradict them.

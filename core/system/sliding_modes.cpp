@@ -1,4 +1,5 @@
 #include "system/sliding_modes.hpp"
+#include "numerics/largest.hpp"
 #include <initializer_list>
 
 namespace dalembert::DALEMBERT_ISA {
@@ -15,19 +16,18 @@ std::size_t lay_out(const ModelData &m, std::byte *base, SlidingWorkspace &work)
   return arena.used;
 }
 
-static double largest(std::initializer_list<std::pair<const double *, int>> all) {
+static double largest_of(std::initializer_list<std::pair<const double *, int>> all) {
   double most = 0.0;
   for (const auto &[numbers, count] : all)
-    for (int k = 0; k < count; ++k)
-      most = std::max(most, std::fabs(numbers[k]));
+    most = std::max(most, largest(numbers, count));
   return most;
 }
 
 void switching_rates(const ModelData &m, const Conditions &c, SystemWorkspace<double> &system, SlidingWorkspace &work,
                      const SystemState<double> &s, const double *a, const double *dx, double *rates) {
   // a time in which the state moves by a small part of its size
-  const double size = 1.0 + largest({{s.q, m.nq}, {s.v, m.nv}, {s.x, m.nx}}),
-               pace = largest({{s.v, m.nv}, {a, m.nv}, {dx, m.nx}});
+  const double size = 1.0 + largest_of({{s.q, m.nq}, {s.v, m.nv}, {s.x, m.nx}}),
+               pace = largest_of({{s.v, m.nv}, {a, m.nv}, {dx, m.nx}});
   const double h = std::min(1e-4, 1e-5 * size / std::max(pace, 1e-300));
   for (const double sign : {-1.0, 1.0}) {
     const double time = sign * h;

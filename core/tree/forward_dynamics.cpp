@@ -93,8 +93,6 @@ inline void eliminate_modes(const ModelData &m, Workspace<T> &ws, int i, Articul
   }
 }
 
-DALEMBERT_INLINE bool is_flexible(const BodyData &b) { return b.form == JointForm::modal || b.form == JointForm::node; }
-
 // (2) for a flexible body: y holds the forces that the modes have met so far
 template <class T, class R> DALEMBERT_INLINE void reduce_modal_force(const ModelData &m, const BodyData &b,
                                                                      const Motion<T> *H, const T *L, const Load<R> &p,

@@ -98,6 +98,9 @@ template <class T> DALEMBERT_INLINE void joint_force(const BodyData &b, const Mo
   }
 }
 
+// a place of a flexible body beside its carrier
+DALEMBERT_INLINE bool is_flexible(const BodyData &b) { return b.form == JointForm::modal || b.form == JointForm::node; }
+
 // the part that a load on a node, or on the frame of a flexible body, has in the forces of the modes
 template <class T, class R>
 DALEMBERT_INLINE void add_modal_force(const BodyData &b, const Motion<T> *H, const Load<R> &F, R *modal) {

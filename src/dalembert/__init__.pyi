@@ -106,6 +106,7 @@ from .connections.contacts import (
 )
 from .connections.elements import (
     BeamElement as BeamElement,
+    BrushTyre as BrushTyre,
     BumpStop as BumpStop,
     Bushing as Bushing,
     Cable as Cable,
@@ -135,11 +136,13 @@ from .connections.elements import (
     Limits as Limits,
     Load as Load,
     LuGreFriction as LuGreFriction,
+    MagicFormulaTyre as MagicFormulaTyre,
     Maxwell as Maxwell,
     NonlinearSpring as NonlinearSpring,
     PointPlaneContact as PointPlaneContact,
     PositionServo as PositionServo,
     Reaction as Reaction,
+    Road as Road,
     Sensor as Sensor,
     SignalBlock as SignalBlock,
     SpherePlaneContact as SpherePlaneContact,
@@ -151,9 +154,11 @@ from .connections.elements import (
     TorsionSpring as TorsionSpring,
     TractionFilm as TractionFilm,
     TransferFunction as TransferFunction,
+    TyreData as TyreData,
     VelocityServo as VelocityServo,
     Zener as Zener,
     law as law,
+    read_tir as read_tir,
 )
 from .connections.joints import (
     CustomJoint as CustomJoint,
@@ -221,6 +226,7 @@ from .errors import (
     FileError as FileError,
     GradientError as GradientError,
     IntegrationError as IntegrationError,
+    MemoryLimitError as MemoryLimitError,
     MissingPackageError as MissingPackageError,
     ModelError as ModelError,
     ModelWarning as ModelWarning,

@@ -16,6 +16,7 @@ __all__ = [
     "FileError",
     "GradientError",
     "IntegrationError",
+    "MemoryLimitError",
     "MissingPackageError",
     "ModelError",
     "ModelWarning",
@@ -133,6 +134,24 @@ class MissingPackageError(DalembertError, ImportError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.purpose, self.package, self.remedy)
+
+
+class MemoryLimitError(DalembertError, MemoryError):
+    """A model whose evaluation needs more memory than the machine has.
+
+    Attributes
+    ----------
+    needed, available : int
+        Bytes.
+    """
+
+    def __init__(self, message: str, needed: int, available: int) -> None:
+        self.needed = needed
+        self.available = available
+        super().__init__(message)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self), self.needed, self.available)
 
 
 class UserFunctionError(DalembertError):

@@ -39,10 +39,12 @@ PICTURES = {
     "balancing": "balancing.png",
     "arm_identification": "arm_identification.png",
     "ball_run": "ball_run.png",
+    "bounce_throw": "bounce_throw.png",
     "quadruped": "quadruped.png",
     "rimless_wheel": "rimless_wheel.png",
     "biped": "biped.png",
     "gripper": "gripper.png",
+    "lane_change": "lane_change.png",
 }
 
 
@@ -217,6 +219,15 @@ def test_balls_run_over_hills_without_falling_through() -> None:
     assert min(found["travelled"]) > 1.0
 
 
+def test_a_throw_over_a_bounce_is_found_by_newtons_method() -> None:
+    found = numbers_of("bounce_throw")
+    assert found["misses"][-1] < 1e-9
+    assert found["misses"][-2] < 1e-4  # quadratic: the derivatives are exact
+    assert len(found["bounces"]) == 1
+    position = found["result"]["ball.position"][-1]
+    assert position[[0, 2]] == pytest.approx(found["HOOP"], abs=1e-8)
+
+
 def test_a_quadruped_stands_without_slip_and_trots() -> None:
     found = numbers_of("quadruped")
     assert found["slip"] < 1e-9
@@ -244,3 +255,8 @@ def test_a_gripper_lifts_a_crate_by_friction() -> None:
     assert found["height"][-1] > 0.14
     assert found["held"]["grip.force"][-1, 2] == pytest.approx(9.81 * found["MASS"], rel=1e-6)
     assert found["held"]["grip.slip"].max() < 1e-8
+
+
+def test_a_gentle_lane_change_is_that_of_the_single_track_model() -> None:
+    found = numbers_of("lane_change")
+    assert abs(found["rate"] - found["linear"]).max() < 0.1 * abs(found["linear"]).max()

@@ -16,6 +16,7 @@ import numpy as np
 
 import dalembert as da
 from dalembert.errors import DalembertError
+from systems.tyres import PASSENGER_CAR
 
 
 def machine() -> da.System:
@@ -255,6 +256,7 @@ class _Valid:
             "Limits": {"stiffness": 1.0},
             "Line": {"start": (0, 0), "end": (1, 0)},
             "Marker": {"body": machine().bodies["bob"], "position": z3},
+            "MagicFormulaTyre": {"data": dict(PASSENGER_CAR), "relaxation": 0.3},
             "Material": {"E": 2e11, "nu": 0.3},
             "NonlinearSpring": {"law": (1.0, 2.0)},
             "PfaffianConstraint": {"rows": "wx"},

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from systems.tyres import PASSENGER_CAR
 
 import dalembert as da
 from dalembert.connections import constraints, elements, joints as joints
@@ -138,6 +139,10 @@ SYSTEMS: dict[str, Callable[[], da.System]] = {
     "SphereSphereContact": lambda: two(elements.SphereSphereContact(0.3, 0.25, 1e4)),
     "JournalBearing": lambda: two(elements.JournalBearing(0.2, 0.01, 0.2, 0.02), apart=0.0),
     "TractionFilm": lambda: two(elements.TractionFilm(0.3, 0.2, 0.1, load=10.0, **_OIL), apart=0.0, first=(-0.5, 0, 0)),
+    "BrushTyre": lambda: rolling(
+        elements.BrushTyre(0.2, 1e4, load=1.0, longitudinal=1.0, cornering=1.0, friction=1.0)
+    ),
+    "MagicFormulaTyre": lambda: rolling(elements.MagicFormulaTyre(PASSENGER_CAR, relaxation=0.3)),
     "CoulombFriction": lambda: jointed(_SPIN, elements.CoulombFriction(1.0)),
     "StribeckFriction": lambda: jointed(_SPIN, elements.StribeckFriction(2.0, 1.0, 0.1)),
     "LuGreFriction": lambda: jointed(_SPIN, elements.LuGreFriction(2.0, 1.0, 0.1, bristle_stiffness=100.0)),

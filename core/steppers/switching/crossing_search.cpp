@@ -23,6 +23,7 @@ constexpr double relevant_range = 3.0;      // ranges: functions further away fr
 constexpr double max_surprises = 0.2;       // of the points: if more are poorly predicted, points are added
 constexpr int max_jumps = 200;     // of a function from one side of zero to the other in a step; more are noise
 constexpr double jump_size = 1e-6; // of the range in a step: a larger change across a root is a jump
+constexpr double overload = -1e-3; // margin of stuck rows: clearly beyond their limits
 constexpr double pi = 3.141592653589793;
 
 using Point = CrossingPoint;
@@ -239,6 +240,12 @@ private:
     return refine();
   }
 
+  // Whether stuck rows are beyond their limits at both ends of the step, by more than rounding: their modes are
+  // determined again at its end.
+  bool stays_overloaded(int k) {
+    return f && k == f->margin_function() && *value(k, 0) < overload && *value(k, node_count - 1) < overload;
+  }
+
   bool may_cross(int k) {
     const CrossingFunction &function = w.functions[at(k)];
     const double first = sign_of(*value(k, 0));
@@ -250,7 +257,7 @@ private:
     if (first == 0.0)
       return !function.from_above;
     if (first < 0.0 && function.from_above)
-      return false;
+      return stays_overloaded(k);
     for (int node = 0; function.convex && node < node_count - 1; ++node)
       if (may_dip(k, node))
         return true;
@@ -370,6 +377,8 @@ private:
         return failure;
       first = std::min(first, w.roots[at(k)]);
     }
+    if (first > 1.0 && f && stays_overloaded(f->margin_function()))
+      first = w.roots[at(f->margin_function())] = 1.0;
     for (int k = of_friction; k < count; ++k) {
       if (!w.suspects[at(k)] || w.functions[at(k)].changes_run)
         continue;

@@ -32,6 +32,8 @@ Outcome change_contact_modes(TimeLoop &loop) {
     return Outcome::reached;
   if (run.contact_events->repeats) {
     run.contact_events->set_known_modes(run.t);
+    if (run.contact_events->starts_closed)
+      project_onto_contacts(loop.at, *run.contact_events, run.t, loop.work.q, loop.work.v);
     set_slip_directions(loop.at, *run.contact_events, loop.work.q, loop.work.v);
     return Outcome::reached;
   }

@@ -20,7 +20,7 @@ from ..compile.loop_constraints import characteristic_lengths
 from ..model import Model
 from ..model.cache import cached_per_model
 from ..model.drive_targets import constraint_targets, row_gaps
-from ..numerics.rank import CLOSED_RANK_TOL, null_space, numerical_rank, singular_values
+from ..numerics.rank import CLOSED_RANK_TOL, null_space, numerical_rank, singular_values, split_rows
 
 __all__ = ["LoopEquations", "LoopLinearization"]
 
@@ -120,9 +120,28 @@ class LoopEquations:
 
         By orthogonal factors within the trees, for models with many coupled loops (`LoopLinearization`). (nc,)
         """
-        inertia = np.where(free, self.column_scales**-2.0, 0.0)
-        wanted = (self.row_scales > 0.0).astype(float)
-        return self.model._independent_parts(q, wanted, inertia, tolerance, t=self.t)
+        return self.model._independent_parts(q, *self._metric(free), tolerance, t=self.t)
+
+    def _metric(self, free: BoolArray) -> tuple[Array, Array]:
+        """Return marks of the rows considered (nc,), and weights of the squares of velocities (nv,)."""
+        return (self.row_scales > 0.0).astype(float), np.where(free, self.column_scales**-2.0, 0.0)
+
+    def dependences(self, q: Array, free: BoolArray, rank: int) -> tuple[list[int], Array]:
+        """Return redundant rows at q (nq,), and combinations y (k, nc) of rows with y J = 0, 1 at the redundant row.
+
+        All rows but `rank` are redundant, those with zero scale among them; these have no combination for models with
+        many coupled loops (`LoopLinearization`), and are left out.
+        """
+        if not LoopLinearization.is_available(self.model):
+            _, dropped, y = split_rows(self.jacobian(q)[:, free], rank)
+            return dropped, y
+        y = self.model._dependences(q, *self._metric(free), CLOSED_RANK_TOL, t=self.t)
+        used = self.row_scales > 0.0
+        dropped = [int(row) for row in np.flatnonzero(y.any(axis=1))]
+        y = y[dropped] * self.row_scales[dropped, None]
+        y[:, used] /= self.row_scales[used]
+        y[np.abs(y) < 1e-8] = 0.0
+        return dropped, y
 
     def null_space(self, q: Array, free: BoolArray) -> Array:
         """Return an orthonormal basis (nv, k) of the scaled velocities x with J x = 0, at q (nq,); only free ones move.
@@ -131,23 +150,17 @@ class LoopEquations:
         confirms the rank.
         """
         if LoopLinearization.is_available(self.model):
-            random, count = np.random.default_rng(0), int(free.sum()) - self.rank(q, free)
+            number, found = self.model._motions(q, *self._metric(free), CLOSED_RANK_TOL, t=self.t)
+            count = int(number.item())
             if not count:
                 return np.zeros((self.nv, 0))
-            found = np.array([self._projected(q, free, random.normal(size=self.nv)) for _ in range(count + 4)])
-            _, s, Vt = np.linalg.svd(found, full_matrices=False)
-            if s[count - 1] > 1e-4 * s[0] and s[count:].max(initial=0.0) < 1e-8 * s[0]:
-                return np.ascontiguousarray(Vt[:count].T)
+            x = (found[: count + 4] / self.column_scales).T
+            N, R = np.linalg.qr(x[:, :count])
+            sizes = np.abs(np.diag(R))
+            others = x[:, count:] - N @ (N.T @ x[:, count:])
+            if sizes.min() > 1e-4 * sizes.max() and np.abs(others).max(initial=0.0) < 1e-8 * sizes.max():
+                return N
         return null_space(self.jacobian(q), free=free)
-
-    def _projected(self, q: Array, free: BoolArray, x: Array) -> Array:
-        """Return the scaled velocities with J x = 0 that are nearest to x (nv,)."""
-        x = np.where(free, x, 0.0)
-        rates = self.model._velocity_change(
-            q, self.column_scales * x, np.zeros(len(self.row_scales)), np.ones(self.nv), t=self.t
-        )[1]
-        x[free] += LoopLinearization(self, q, self.row_scales * rates, free, np.ones(int(free.sum()))).shortest()[0]
-        return x
 
     # ---- manifold
 

@@ -25,12 +25,12 @@ from ..model import Model, as_model
 from ..model.argument_errors import checked_configuration
 from ..model.drive_targets import drive_targets
 from ..model.state import StateLike
-from ..numerics.rank import null_space, singular_values, split_rows
+from ..numerics.rank import null_space, singular_values
 from ..system import System
 from .assembly import assemble, given_coordinates, given_time
 from .driven.driven_state import driven_positions
 from .driven.prescribed_velocities import Prescribed
-from .loop_equations import LoopEquations
+from .loop_equations import LoopEquations, LoopLinearization
 from .named_velocities import named_velocities
 from .nearby_configurations import general_mobility
 from .planar_count import planar_count
@@ -43,6 +43,8 @@ __all__ = ["Mobility", "mobility"]
 NEARLY_TOL = 1e-4
 """Scaled singular values below this that are not zero (see `CLOSED_RANK_TOL`) are reported as nearly singular. Closing
 to 1e-12 leaves 1e-6 of noise in a singular position."""
+
+MOST_ROWS = 300  # of which singular values are computed for the report
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -136,7 +138,9 @@ class Mobility(Answer):
 
     @property
     def verdict(self) -> str:
-        """Assessment of the rank from the singular values."""
+        """Assessment of the rank, from the singular values; in large models from what is left of each row."""
+        if self.model.nc > MOST_ROWS and LoopLinearization.is_available(self.model) and self.rank:
+            return self._verdict_on_rows()
         s = self.singular_values
         if not s.size:
             return "no closure rows: the system is a tree"
@@ -147,6 +151,18 @@ class Mobility(Answer):
         text = f"singular values {s[0]:.4g} to {smallest:.4g}{zeros}"
         if smallest < NEARLY_TOL * max(1.0, s[0]):
             return f"{text}: nearly singular, close to a position with mobility {self._nearby_mobility()}"
+        return f"{text}: rank {self.rank} is clear"
+
+    def _verdict_on_rows(self) -> str:
+        prescribed = Prescribed.of(self.model)
+        let_go = prescribed.rows | ~self.model.compiled.names.closing
+        loops = LoopEquations.of(self.model, t=self.t).without(let_go)
+        parts = loops.independent_parts(self.q, ~prescribed.clocks)
+        kept = parts[parts > 0.0]
+        text = f"of each independent row at least {kept.min():.4g} of its lever arms is left beside the others"
+        if kept.min() < NEARLY_TOL:
+            near = self.mobility + int((kept < NEARLY_TOL).sum())
+            return f"{text}: nearly singular, close to a position with mobility {near}"
         return f"{text}: rank {self.rank} is clear"
 
     def _nearby_mobility(self) -> int:
@@ -271,21 +287,22 @@ def mobility(system: System | Model, state: StateLike | None = None, *, t: float
     rank = loops.rank(at, free)
     here = int(free.sum()) - rank
     bound = loops.of_positions().rank(at, free) if not np.all(model.holonomic) else rank
-    general = general_mobility(loops, at, here, free=free) if model.nc else here
+    N = loops.null_space(at, free)
+    general = general_mobility(loops, at, here, free=free, motions=N) if model.nc else here
     redundant, rows, shared = _redundancy(model, at, loops, free, rank)
-    left, idle = prescribed.leave(everything.jacobian(at))
+    left, idle = prescribed.leave(everything, at)
     return Mobility(
         mobility=here,
         configuration_dimension=int(free.sum()) - bound,
         driven_mobility=left,
         redundant_drives=idle,
         gruebler=int(free.sum()) - int((~let_go).sum()),
-        planar=planar_count(loops, at, free),
+        planar=planar_count(loops, at, free, N),
         redundant=redundant,
         redundant_rows=rows,
         shared=shared,
         rank=rank,
-        motions=_motions(model, loops, loops.null_space(at, free)),
+        motions=_motions(model, loops, N),
         permanent=general == here,
         general=general,
         loops=loop_connections(model),
@@ -331,7 +348,7 @@ def _redundancy(
     model: Model, q: Array, loops: LoopEquations, free: BoolArray, rank: int
 ) -> tuple[dict[str, int], dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
     """Return number and names of redundant rows, and the connections that share them, by connection."""
-    _, dropped, y = split_rows(loops.jacobian(q)[:, free], rank)
+    dropped, y = loops.dependences(q, free, rank)
     rows: dict[str, tuple[str, ...]] = {}
     shared: dict[str, set[str]] = {}
     counts = [k for k, row in enumerate(dropped) if loops.row_scales[row]]  # the others are released

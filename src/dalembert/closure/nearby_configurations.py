@@ -16,14 +16,18 @@ __all__ = ["closed_neighbours", "general_mobility"]
 N_NEIGHBOURS = 5
 
 
-def closed_neighbours(loops: LoopEquations, q: Array, free: BoolArray) -> Iterator[Array]:
+def closed_neighbours(loops: LoopEquations, q: Array, free: BoolArray, motions: Array | None = None) -> Iterator[Array]:
     """Yield closed configurations near q (nq,), reached by random motions of the `free` velocities (nv,).
+
+    motions : (nv, k)
+        Basis of the scaled motions at q, if it is known.
 
     Rows with zero scale in `loops` are released. A motion that exists only to first order leads back to its start and
     yields none.
     """
     closure = LoopSolver(loops.of_positions(), max_iterations=60)
-    N, random = loops.null_space(q, free), np.random.default_rng(0)
+    N = loops.null_space(q, free) if motions is None else motions
+    random = np.random.default_rng(0)
     for _ in range(N_NEIGHBOURS if N.shape[1] else 0):
         direction = N @ random.normal(size=N.shape[1])
         direction /= np.abs(direction).max()
@@ -35,11 +39,14 @@ def closed_neighbours(loops: LoopEquations, q: Array, free: BoolArray) -> Iterat
                 break
 
 
-def general_mobility(loops: LoopEquations, q: Array, here: int, *, free: BoolArray | None = None) -> int:
-    """Return the mobility at closed configurations near q: the least found at a few neighbours.
+def general_mobility(
+    loops: LoopEquations, q: Array, here: int, *, free: BoolArray | None = None, motions: Array | None = None
+) -> int:
+    """Return the mobility at closed configurations near q: the least found at a few neighbours, 0 without any.
 
-    0 without any.
+    motions : (nv, k)
+        Basis of the scaled motions at q, if it is known.
     """
     moving = np.ones(loops.nv, dtype=bool) if free is None else free
-    found = [int(moving.sum()) - loops.rank(near, moving) for near in closed_neighbours(loops, q, moving)]
+    found = [int(moving.sum()) - loops.rank(near, moving) for near in closed_neighbours(loops, q, moving, motions)]
     return min(here, *found) if found else 0

@@ -14,7 +14,6 @@ from ..connections.connection import Connection
 from ..connections.joints import Joint
 from ..model import Model
 from ..model.connection_loads import weightless_loads
-from ..numerics.rank import null_space
 from .loop_equations import LoopEquations
 from .nearby_configurations import closed_neighbours
 
@@ -22,9 +21,10 @@ __all__ = ["planar_count"]
 
 
 ROUNDOFF_TOL = 1e-9
+MANY_MOTIONS = 60
 
 
-def planar_count(loops: LoopEquations, q: Array, free: BoolArray) -> int | None:
+def planar_count(loops: LoopEquations, q: Array, free: BoolArray, motions: Array) -> int | None:
     """Return (1), or None if the system does not move in a plane.
 
     Parameters
@@ -35,13 +35,15 @@ def planar_count(loops: LoopEquations, q: Array, free: BoolArray) -> int | None:
         A closed configuration.
     free : (nv,)
         Mask of velocities that are not clocks.
+    motions : (nv, k)
+        Basis of the scaled motions at q.
     """
     model = loops.model
     if model.flexible_names or not model.nb:
         return None
     n = _normal(model, q, loops.column_scales[:, None] * np.eye(model.nv)[:, free])
     if n is None:  # joints may allow motion out of the plane that loops prevent
-        n = _normal_of_motions(loops, q, free)
+        n = _normal_of_motions(loops, q, free, motions)
     if n is None:
         return None
     count = 3 * model.nb - sum(3 - dofs for dofs in _in_plane(loops, q, n))
@@ -53,7 +55,9 @@ def _normal(model: Model, q: Array, motions: Array) -> Array | None:
 
     None if there is none.
     """
-    J = np.array([model.jacobian(name, q) for name in model.body_names]) @ motions
+    if motions.shape[1] > MANY_MOTIONS:  # random ones among them span what all of them do
+        motions = motions @ np.random.default_rng(0).normal(size=(motions.shape[1], MANY_MOTIONS))
+    J = model.velocities(np.tile(q, (motions.shape[1], 1)), motions.T).transpose(1, 2, 0)
     rest = np.zeros((3, 3))  # ensures three singular values
     turns = np.hstack([J[:, :3].swapaxes(0, 1).reshape(3, -1), rest])
     shifts = np.hstack([J[:, 3:].swapaxes(0, 1).reshape(3, -1) / model.length, rest])
@@ -70,18 +74,17 @@ def _normal(model: Model, q: Array, motions: Array) -> Array | None:
     return np.asarray(U[:, 0]) if flat else None
 
 
-def _normal_of_motions(loops: LoopEquations, q: Array, free: BoolArray) -> Array | None:
+def _normal_of_motions(loops: LoopEquations, q: Array, free: BoolArray, motions: Array) -> Array | None:
     """Return the normal of the plane in which all bodies move, at q and nearby configurations."""
 
-    def at(place: Array) -> Array | None:
-        N = null_space(loops.jacobian(place), free=free)
+    def normal(place: Array, N: Array) -> Array | None:
         return _normal(loops.model, place, loops.column_scales[:, None] * N) if N.shape[1] else None
 
-    n = at(q)
+    n = normal(q, motions)
     if n is None:
         return None
-    for near in closed_neighbours(loops, q, free):
-        other = at(near)
+    for near in closed_neighbours(loops, q, free, motions):
+        other = normal(near, loops.null_space(near, free))
         if other is None or float(np.linalg.norm(np.cross(n, other))) > 1e-6:
             return None
     return n

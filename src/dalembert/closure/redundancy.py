@@ -14,7 +14,6 @@ from ..arrays import Array
 from ..errors import listed
 from ..model import Model
 from ..model.connection_loads import weightless_loads
-from ..numerics.rank import numerical_rank, singular_values, split_rows
 from .loop_equations import LoopEquations
 
 __all__ = [
@@ -108,8 +107,8 @@ def nearly_conflicting_constraints(model: Model, q: Array, *, t: float = 0.0) ->
     r = loops.residual(q)
     if float(np.abs(r).max(initial=0.0)) <= ROUNDOFF_FACTOR * loops.floor:
         return []
-    J = loops.jacobian(q)
-    _, dropped, y = split_rows(J, numerical_rank(singular_values(J)))
+    every = np.ones(loops.nv, dtype=bool)
+    dropped, y = loops.dependences(q, every, loops.rank(q, every))
     gaps = np.abs(y @ r)
     worst: dict[tuple[str, ...], tuple[float, str]] = {}
     for k, (row, names) in enumerate(

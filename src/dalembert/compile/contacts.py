@@ -347,11 +347,14 @@ def _materials(
     surfaces: tuple[Surface | None, ...],
     memberships: Iterable[tuple[IndexArray, IndexArray]],
 ) -> tuple[IndexArray, tuple[ContactMaterial, ...], list[str]]:
-    """Return the index of the material by contact and two surfaces, the materials, and notes."""
+    """Return the index of the material by contact and two surfaces, the materials, and notes.
+
+    Contacts have materials of their own, so that numbers of one contact can vary.
+    """
     pairs = {frozenset((pair.first, pair.second)): pair for pair in system.surface_pairs}
     own = np.array([shape.surface for shape in shapes], dtype=np.int64)
     index = np.full((len(system.contacts), len(surfaces), len(surfaces)), -1, dtype=np.int64)
-    materials: dict[ContactMaterial, int] = {}
+    materials: dict[tuple[int, ContactMaterial], int] = {}
     notes: list[str] = []
     for c, (contact, (one, two)) in enumerate(zip(system.contacts.values(), memberships, strict=True)):
         for i in np.unique(own[one]).tolist():
@@ -359,9 +362,9 @@ def _materials(
                 first, second = surfaces[i], surfaces[j]
                 pair = None if first is None or second is None else pairs.get(frozenset((first, second)))
                 material, note = material_of_surfaces(contact, first, second, pair)
-                index[c, i, j] = index[c, j, i] = materials.setdefault(material, len(materials))
+                index[c, i, j] = index[c, j, i] = materials.setdefault((c, material), len(materials))
                 notes += [f"contact {contact.name!r}: {note}"] * bool(note)
-    return index, tuple(materials), notes
+    return index, tuple(material for _, material in materials), notes
 
 
 def _check_pairs(tables: ContactTables) -> None:

@@ -67,4 +67,4 @@ def _dof(model: Model, t: Array) -> int:
     """Return the number of degrees of freedom left by drives and loops."""
     prescribed = Prescribed.of(model)
     q = driven_positions(model, float(t[0]))
-    return prescribed.leave(LoopEquations.of(model, t=float(t[0])).jacobian(q))[0]
+    return prescribed.leave(LoopEquations.of(model, t=float(t[0])), q)[0]

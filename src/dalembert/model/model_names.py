@@ -26,6 +26,7 @@ from . import argument_errors as refusals
 from .argument_errors import checked_marker
 from .cache import cached_per_model
 from .callbacks import CallbackHost, OutputInputCallback
+from .memory_limit import check_memory
 from .parameter_table import ParameterTable
 from .state import State
 from .variants import DERIVED, complete_variant
@@ -59,6 +60,7 @@ class NamedModel(_core.Model):
             callback if made.callback_laws else None,
             list(elements.solids),
         )
+        check_memory(me, made.system.name)
         self.system, self.forest, self.frames = made.system, made.forest, made.frames
         self.drives = made.drives
         self.joint_drives = tuple(d for d in self.drives if d.of_joint)

@@ -88,10 +88,11 @@ def make_result(run: Run, status: str, message: str, wall_time: float) -> Result
 
 def _contact_sources(run: Run, end: float) -> tuple[EventContacts | StepContacts, ...]:
     """Return the contact models of a run that ends at a time, s, in their order."""
+    trajectory = run.trajectory
     if isinstance(run.contact, ContactEvents):
         return (EventContacts(run.contact, run.trajectory),)
     assert run.contact is not None
-    steps = StepContacts(run.contact.log(), end)
+    steps = StepContacts(run.contact.log(), end, run.contact, trajectory)
     if run.earlier_contacts is None:
         return (steps,)
     steps.begin = next(segment.begin for segment in run.segments if segment.options.method == "moreau")

@@ -54,6 +54,7 @@ __all__ = [
 
 
 MAX_NOTES = 20  # on start values of an ensemble
+LOST_INERTIA = 1e-10  # of the inertia of a DOF with all others locked: accelerations keep fewer than six digits
 FAINT_INERTIA = 1e-9  # of the inertia of a DOF with all others locked: accelerations lose as many digits
 QUATERNION_TOL = 1e-3  # of the length of a quaternion: larger differences than rounded digits are noted
 SURE_INERTIA, KEPT_INERTIA = 1e-9, 1e-3  # least scaled eigenvalue of M that is not zero; part of that of the first run
@@ -407,27 +408,53 @@ def check_inertia(model: Model, q: Array, t: float) -> list[str]:
 
 def faint_inertia(model: Model, q: Array) -> list[str]:
     """Return a note on a motion of a tree at q (nq,) whose inertia is nearly lost between bodies without moments."""
+    motion = _faintest_motion(model, model.conditions(), q)
+    if motion is None:
+        return []
+    moving, left, remedy = motion
+    return [
+        f"{listed(moving)} together have hardly any inertia at the start, {left:.1g} of what each has alone: forces "
+        f"and rounding turn them very fast. {remedy}"
+    ]
+
+
+def refuse_faint_inertia(conditions: Conditions, start: State) -> None:
+    """Raise the error of a run whose start has a motion with so little inertia that accelerations are rounding."""
+    motion = _faintest_motion(conditions.model, conditions, start.q)
+    if motion is None or motion[1] >= LOST_INERTIA:
+        return
+    moving, left, remedy = motion
+    raise SingularityError(
+        f"at t = {start.t:.9g} s {listed(moving)} together have {left:.1g} of the inertia that each has alone: their "
+        f"accelerations are rounding. {remedy}; or start where their axes are not aligned"
+    )
+
+
+def _faintest_motion(model: Model, conditions: Conditions, q: Array) -> tuple[list[str], float, str] | None:
+    """Return velocities that together have hardly any inertia at q (nq,), the part that is left, and a remedy."""
     points = list(_point_masses(model))
     if not points or model.nc:
-        return []
-    free = ~model.conditions().acceleration_prescribed
+        return None
+    free = ~conditions.acceleration_prescribed
     own = model.composite_inertias(q)
     pivots = _core.MassMatrixFactor(model, q).pivots()
     if not ((pivots < FAINT_INERTIA * own) & free).any():
-        return []
+        return None
     some = np.flatnonzero(free & (own > 0.0))
     unit = 1.0 / np.sqrt(own[some])
-    motion = np.linalg.eigh(model.mass_matrix(q)[np.ix_(some, some)] * unit * unit[:, None])[1][:, 0]
-    names = [model.speed_names[k] for k in some[np.abs(motion) > 0.1 * np.abs(motion).max()]]
-    left = float((pivots[some] / own[some]).min())
+    sizes, motions = np.linalg.eigh(model.mass_matrix(q)[np.ix_(some, some)] * unit * unit[:, None])
+    if sizes[0] > FAINT_INERTIA:  # what is held takes part
+        return None
+    motion = motions[:, 0]
+    moving = [model.speed_names[k] for k in some[np.abs(motion) > 0.1 * np.abs(motion).max()]]
     owners = zip(model.body_names, model.joint_names, strict=True)
-    moved = {body for body, joint in owners if set(model.speed_names[model.v_slice(joint)]) & set(names)}
+    moved = {body for body, joint in owners if set(model.speed_names[model.v_slice(joint)]) & set(moving)}
     points = [name for name in points if name in moved] or points
-    return [
-        f"{listed(names)} together have hardly any inertia at the start, {left:.1g} of what each has alone: forces and "
-        f"rounding turn them very fast. {listed(points)} {'has' if len(points) == 1 else 'have'} mass but no moments "
-        "of inertia: give inertia= to them, armature= to these joints, or drive one of these"
-    ]
+    remedy = (
+        f"{listed(points)} {'has' if len(points) == 1 else 'have'} mass but no moments of inertia: give inertia= to "
+        "them, armature= to these joints, or drive one of these"
+    )
+    return moving, float((pivots[some] / own[some]).min()), remedy
 
 
 @cached_per_model

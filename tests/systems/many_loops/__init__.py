@@ -46,8 +46,11 @@ def scissor(n: int, angle: float = 0.6) -> da.System:
     return s
 
 
-def grid(k: int, skew: float = 0.2, braced: float = 0.0, seed: int = 0) -> da.System:
-    """k x k cells of rods with pins at the nodes, one pin to the ground; a part of the cells has both diagonals."""
+def grid(k: int, skew: float = 0.2, braced: float = 0.0, seed: int = 0, light: tuple[str, ...] = ()) -> da.System:
+    """k x k cells of rods with pins at the nodes, one pin to the ground; a part of the cells has both diagonals.
+
+    light: rods without mass.
+    """
     s = da.System(gravity=(0, 0, -9.81))
     rng = np.random.default_rng(seed)
     first: dict[tuple[int, int], da.Body] = {}
@@ -57,7 +60,8 @@ def grid(k: int, skew: float = 0.2, braced: float = 0.0, seed: int = 0) -> da.Sy
 
     def add(p: tuple[int, int], q: tuple[int, int]) -> None:
         number = len(s.bodies) + 1
-        bar = rod(s, f"r{number}", place(p), place(q))
+        name = f"r{number}"
+        bar = s.body(name) if name in light else rod(s, name, place(p), place(q))
         for end in (p, q):
             if end in first:
                 _pin(s, f"p{len(s.connections)}", first[end], bar, place(end))

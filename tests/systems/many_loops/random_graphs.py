@@ -14,10 +14,12 @@ from . import grid, lattice, net, ring, scissor, wheel
 __all__ = ["FAMILIES", "random_graph"]
 
 
-def _body(s: da.System, name: str, place: np.ndarray, rng: np.random.Generator, flexible: bool) -> Callable:
+def _body(
+    s: da.System, name: str, place: np.ndarray, rng: np.random.Generator, flexible: bool, shaped: dict[str, object]
+) -> Callable:
     """Add a body about a place; return its marker at a point of the world."""
     if flexible:
-        shape = random_flexible(rng, nm=2, points=False)
+        shape = random_flexible(rng, **{"nm": 2, **shaped})
         body = s.body(name, shape)
         nodes = np.asarray(shape.nodes)
 
@@ -32,17 +34,20 @@ def _body(s: da.System, name: str, place: np.ndarray, rng: np.random.Generator, 
     return lambda p, axes: rigid.at(*p, rotation=axes)
 
 
-def graph(n: int, seed: int, *, planar: bool, chords: float, flexible: float = 0.0) -> da.System:
+def graph(
+    n: int, seed: int, *, planar: bool, chords: float, flexible: float = 0.0, shaped: dict[str, object] | None = None
+) -> da.System:
     """Return n bodies in a random tree, with a chord for a part of the bodies, to one of the nearest bodies.
 
     Planar: pins about y. Else pins about any axis, universal joints and balls in the tree, chords of balls or pins.
+    shaped: options of `random_flexible`.
     """
     rng = np.random.default_rng(seed)
     s = da.System(gravity=(0, 0, -9.81))
     places = rng.uniform(0, n ** (1 / 2 if planar else 1 / 3), (n, 3))
     if planar:
         places[:, 1] = 0.0
-    marker = [_body(s, f"b{k}", places[k], rng, rng.random() < flexible) for k in range(n)]
+    marker = [_body(s, f"b{k}", places[k], rng, rng.random() < flexible, shaped or {}) for k in range(n)]
 
     def joint(balls: float) -> tuple[da.Joint, np.ndarray]:
         if planar:

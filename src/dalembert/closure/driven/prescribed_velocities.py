@@ -10,7 +10,7 @@ from ...arrays import Array, BoolArray, IndexArray
 from ...connections.drives import Drive
 from ...model import Model
 from ...model.drive_targets import driven_dof, driven_row
-from ...numerics.rank import numerical_rank, singular_values
+from ..loop_equations import LoopEquations
 
 __all__ = ["Prescribed"]
 
@@ -56,20 +56,20 @@ class Prescribed:
         time = tuple(d for d in model.joint_drives if clocks[list(indices[d])].any())
         return cls(drives, time, clocks, columns, numbers, rows)
 
-    def leave(self, J: Array) -> tuple[int, tuple[str, ...]]:
-        """Return the number of motions left by scaled rows J (nc, nv) and drives, and the idle drives.
+    def leave(self, loops: LoopEquations, q: Array) -> tuple[int, tuple[str, ...]]:
+        """Return the number of motions left by loops and drives at q (nq,), and the idle drives.
 
         A drive is idle if the number does not grow without it.
         """
 
         def left(without: int | None) -> int:
-            free, rows = ~self.clocks, np.ones(len(J), dtype=bool)
+            free, let_go = ~self.clocks, np.zeros(loops.model.nc, dtype=bool)
             for k, (columns, row) in enumerate(zip(self.columns, self.row_numbers, strict=True)):
                 if k != without:
                     free[list(columns)] = False
                 if row >= 0 and k == without:
-                    rows[row] = False
-            return int(free.sum()) - numerical_rank(singular_values(J[np.ix_(rows, free)]))
+                    let_go[row] = True
+            return int(free.sum()) - loops.without(let_go).rank(q, free)
 
         number = left(None)
         return number, tuple(d.name for k, d in enumerate(self.drives) if left(k) == number)

@@ -21,12 +21,16 @@ from .fields import Drag, Field, InverseSquare
 from .friction import CoulombFriction, JointFriction, LuGreFriction, StribeckFriction
 from .linear_systems import StateSpace, TransferFunction
 from .lubrication import JournalBearing, TractionFilm
+from .roads import Road
 from .signals import Delay, Reaction, Sensor
 from .springs import BumpStop, Bushing, Cable, GasSpring, HydraulicSpring, Ligament, NonlinearSpring
+from .tyre_data import TyreData, read_tir
+from .tyres import BrushTyre, MagicFormulaTyre
 from .viscoelastic import GeneralizedMaxwell, KelvinVoigt, Maxwell, Zener
 
 __all__ = [
     "BeamElement",
+    "BrushTyre",
     "BumpStop",
     "Bushing",
     "Cable",
@@ -56,11 +60,13 @@ __all__ = [
     "Limits",
     "Load",
     "LuGreFriction",
+    "MagicFormulaTyre",
     "Maxwell",
     "NonlinearSpring",
     "PointPlaneContact",
     "PositionServo",
     "Reaction",
+    "Road",
     "Sensor",
     "SignalBlock",
     "SpherePlaneContact",
@@ -72,7 +78,9 @@ __all__ = [
     "TorsionSpring",
     "TractionFilm",
     "TransferFunction",
+    "TyreData",
     "VelocityServo",
     "Zener",
     "law",
+    "read_tir",
 ]

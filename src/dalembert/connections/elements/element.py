@@ -120,6 +120,8 @@ class Element(ForceElement):
     """The Python function that is the law, compiled or not."""
     starts: dict[str, float] = field(init=False, default_factory=dict, repr=False)
     sources: dict[str, Source] = field(init=False, default_factory=dict, repr=False)
+    is_smooth_at_half_turn: ClassVar[bool] = False
+    """True of laws that use the rotation vector by its rotation alone, which is the same for half a turn either way."""
     most_inputs: ClassVar[int] = _core.enumerations["limit"]["inputs"]
     most_outputs: ClassVar[int] = _core.enumerations["limit"]["outputs"]
     most_ports: ClassVar[int] = _core.enumerations["limit"]["ports"]

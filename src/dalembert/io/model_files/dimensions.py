@@ -86,6 +86,12 @@ _OWN: dict[str, dict[str, str]] = {
     "Table": {"outside": "", "values": ""}, "TractionFilm": {"slip_speed": "m/s", "load": ""},
     "FlexibleBody": {"total_mass": "kg", "stiffness": "", "damping": "", "nodes": "m", "node_masses": "kg"},
     "Structure": {"total_mass": "kg"}, "Rayleigh": {"alpha": "1/s", "beta": "s"},
+    "BrushTyre": {
+        "stiffness": "N/m", "damping": "N s/m", "load": "N", "longitudinal": "N", "cornering": "N/rad", "friction": "",
+        "patch": "m", "relaxation": "m", "resistance": "", "slow": "m/s", "standstill_damping": "",
+    },
+    "MagicFormulaTyre": {"relaxation": "m", "slow": "m/s", "standstill_damping": ""},
+    "Road": {"footprint": "m", "grip": ""}, "Road.rough": {"length": "m", "spacing": "m", "grip": ""},
     "GeneralizedMaxwell": {"terms": ""}, "JointFriction": {"coefficient": ""},
 }  # fmt: skip
 # options of analyses, such as ``dalembert simulate model.yaml``, and their units

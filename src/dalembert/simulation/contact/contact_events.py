@@ -260,6 +260,10 @@ class ContactEvents:
             model, self.options, self.steps.fresh(model), self.goes_on, self.step_options, list(self.notes)
         )
 
+    def with_steps(self, steps: ContactSteps) -> ContactEvents:
+        """Return contacts with the changes and tolerances of this run, but other numbers."""
+        return ContactEvents(steps.model, self.options, steps, False, self.step_options, changes=list(self.changes))
+
     def __reduce__(self) -> tuple[Any, ...]:
         joints = self.steps.stops, self.steps.friction
         return _restored, (self.model, self.options, self.steps.choice, self.step_options, joints, self.changes)

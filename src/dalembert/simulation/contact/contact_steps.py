@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from ... import _core
 from ...arrays import Array, BoolArray, IndexArray
 from ...compile.contacts import ContactTables
-from ...errors import ModelError
+from ...errors import GradientError, ModelError
 from ...model import Conditions, Model, State
 from ...model.sampled_loads import SampledLoads
 from ...result.contact_points import ContactExchanges, ContactPoints, least_norm_shares
@@ -24,7 +24,7 @@ from .soft_contacts import soft_exclusions
 
 if TYPE_CHECKING:
     from ...result import Result
-    from ..trajectory import Segment
+    from ..trajectory import Segment, Trajectory
 
 __all__ = ["ContactLog", "ContactSteps", "StepContacts", "joint_unit"]
 
@@ -129,15 +129,23 @@ class StepContacts:
     log : ContactLog
     end : float, s
         End of the last step.
+    steps : ContactSteps or None
+    trajectory : Trajectory or None
+        Of the run, for its derivatives.
     """
 
     adds_loss = True
     has_state_loads = False
     has_shares = False
 
-    def __init__(self, log: ContactLog, end: float) -> None:
-        self.log, self.end = log, end
+    def __init__(
+        self, log: ContactLog, end: float, steps: ContactSteps | None = None, trajectory: Trajectory | None = None
+    ) -> None:
+        self.log, self.end, self.steps, self.trajectory = log, end, steps, trajectory
         self.begin = -np.inf  # s: contacts were by events before
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored_steps, (self.log, self.end, self.begin)
 
     def points(self, t: Array, q: Array, v: Array, x: Array) -> ContactPoints:
         """Return the points of the steps at times t (k,) s."""
@@ -244,6 +252,8 @@ class ContactSteps:
         Contact and numbers of bodies of pairs that overlap at the start and do not touch.
     keeps_past : bool
         Whether the log has all steps; else the last one.
+    keeps_parts : bool
+        Whether integrators keep the parts of steps, for derivatives.
     """
 
     model: Model
@@ -254,6 +264,7 @@ class ContactSteps:
     notes: list[str] = field(default_factory=list)
     left_out: IndexArray = field(default_factory=lambda: np.zeros((0, 3), dtype=np.int64))
     keeps_past: bool = True
+    keeps_parts: bool = False
     _parts: list[ContactLog] = field(default_factory=list)
     _statistics: list[dict[str, float]] = field(default_factory=list)
 
@@ -281,6 +292,38 @@ class ContactSteps:
         notes, past = list(self.notes), self.keeps_past
         return ContactSteps(model, self.choice, self.stops, self.friction, scene, notes, keeps_past=past)
 
+    def leave_out_as(self, other: ContactSteps) -> None:
+        """Leave out the pairs that other contacts leave out."""
+        self._leave_out(other.left_out)
+
+    def with_number(self, name: str, change: float) -> ContactSteps:
+        """Return the contacts with friction or restitution of one contact changed: ``"floor.friction"``."""
+        tables = self.tables
+        owner, _, what = name.rpartition(".")
+        own = np.unique(tables.material_index[tables.names.index(owner)])
+        materials = list(tables.materials)
+        for k in own[own >= 0].tolist():
+            given = materials[k]
+            changes = {what: getattr(given, what) + change}
+            if what == "friction" and given.static_friction == given.friction:
+                changes["static_friction"] = changes["friction"]
+            if min(changes.values()) < 0.0 or (what == "restitution" and changes[what] > 1.0):
+                raise ModelError("contact", what, changes[what], "it is beyond its range")
+            materials[k] = replace(given, **changes)
+        scene = make_scene(self.model, replace(tables, materials=tuple(materials)), self._left_out_rows())
+        return replace(self, scene=scene, notes=[])
+
+    def _left_out_rows(self) -> IndexArray | None:
+        rows = [*([self.left_out] if len(self.left_out) else [])]
+        if self.choice.soft:
+            rows.append(soft_exclusions(self.model))
+        return np.concatenate(rows) if rows else None
+
+    @property
+    def acting_friction(self) -> Array:
+        """Rows of `friction` of joints that can hold, in the order of the core."""
+        return self.friction[self.friction[:, 2] > 0.0]
+
     @property
     def has_joints(self) -> bool:
         """Whether there are stops or dry friction of joints."""
@@ -290,6 +333,16 @@ class ContactSteps:
     def has_cut_joints(self) -> bool:
         """Whether some of them are of cut joints or ropes."""
         return bool((self.stops[:, 1] >= self.model.nv).any() or (self.friction[:, 0] >= self.model.nv).any())
+
+    def check_differentiable(self) -> None:
+        """Raise an error if rows act that have no derivatives."""
+        if self.has_cut_joints:
+            raise GradientError(
+                "runs with rigid contact have no derivatives with stops or dry friction of cut joints, or ropes: "
+                "use stops='soft' and friction='smooth', or cut the loop at another joint"
+            )
+        if any(material.has_moments for material in self.tables.materials):
+            raise GradientError("friction against rolling and spin has no derivatives: leave rolling= and spin= out")
 
     def stop_name(self, stop: int) -> str:
         """Return the name of the velocity that a stop limits."""
@@ -346,11 +399,12 @@ class ContactSteps:
             {
                 "scene": self.scene,
                 "stops": np.ascontiguousarray(self.stops.ravel()),
-                "friction": np.ascontiguousarray(self.friction[self.friction[:, 2] > 0.0].ravel()),
+                "friction": np.ascontiguousarray(self.acting_friction.ravel()),
                 "logs": True,
                 "logs_last_only": not self.keeps_past,
                 "tolerance": CONE_TOL,
                 "sweep_tolerance": SWEEP_TOL,
+                "keeps_parts": self.keeps_parts,
             }
         )
         if memory:
@@ -487,6 +541,12 @@ def joint_unit(model: Model, velocity: int) -> str:
     """Return the unit of its coordinate."""
     rows = friction_rows(model)
     return rows.units[int(np.flatnonzero(rows.indices == velocity)[0])]
+
+
+def _restored_steps(log: ContactLog, end: float, begin: float) -> StepContacts:
+    found = StepContacts(log, end)
+    found.begin = begin
+    return found
 
 
 def _length_text(length: float) -> str:

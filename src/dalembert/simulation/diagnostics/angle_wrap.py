@@ -170,7 +170,7 @@ def rotation_measures(model: Model) -> list[RotationMeasure]:
     found = []
     for force in model.system.forces.values():
         element = force.element
-        if not isinstance(element, Element):
+        if not isinstance(element, Element) or element.is_smooth_at_half_turn:
             continue
         found += [RotationMeasure(force, port) for port in _ports(element)]
         if isinstance(element, Compound):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -18,6 +18,7 @@ from ...model import Model
 from ...model.conditions import parameter_directions
 from ..ensemble.groups import GEOMETRY_GROUPS, BatchGroup
 from ..interrupts import Interrupt, defer_interrupt
+from .contact_gradients import contact_gradients
 
 if TYPE_CHECKING:
     from .rollout_result import Rollout
@@ -46,6 +47,8 @@ class RolloutGradient(ArrayAnswer):
     control_names, parameter_names : tuple of str
     status : tuple of str, (B,)
         Of the runs. Gradients of runs that did not finish are NaN.
+    notes : list of str
+        Where derivatives are to one side.
     """
 
     model: Model
@@ -57,6 +60,7 @@ class RolloutGradient(ArrayAnswer):
     control_names: tuple[str, ...]
     parameter_names: tuple[str, ...]
     status: tuple[str, ...]
+    notes: list[str] = field(default_factory=list)
     _arrays: ClassVar = {
         "q": (("run", "speed"), ""),
         "v": (("run", "speed"), ""),
@@ -97,11 +101,16 @@ def rollout_gradient(
 ) -> RolloutGradient:
     """Return the gradients of `Rollout.vjp`."""
     model = r.model
-    _check_derivative_exists(r, names)
+    if r.request.contact is None:
+        _check_derivative_exists(r, names)
     seeds = [
         _seed(label, given, (len(r), len(r.t), size))
         for label, given, size in (("q", q, model.nq), ("v", v, model.nv), ("x", x, model.nx))
     ]
+    if r.request.contact is not None:
+        seeds[0] = _tangent(model, r.q, seeds[0])
+        found, notes = contact_gradients(r, seeds, names)
+        return RolloutGradient(model, *found, r.control_names, names, r.status, notes)
     finished = np.array([status == "finished" for status in r.status])
     rows = len(r.t) - (not r.channels.linear)
     by_q, by_v = np.full((len(r), model.nv), np.nan), np.full((len(r), model.nv), np.nan)

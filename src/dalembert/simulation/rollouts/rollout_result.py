@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from ...answer import ArrayAnswer
 from ...arrays import Array, IndexArray
 from ...checks import checked
-from ...errors import GradientError, IntegrationError
+from ...errors import IntegrationError
 from ...model import Conditions, Model
 from ...result import EventRecord, Labels, Motion, Output, Periods, Result, Stats, single_period
 from ...result.outputs.output import value_of
@@ -228,7 +228,7 @@ class Rollout(ArrayAnswer):
         """Return gradients of a scalar of each run by its start state, controls and parameters.
 
         They are vector-Jacobian products by the discrete adjoint: exact derivatives of the steps as they were taken,
-        loops included.
+        loops and rigid contacts included.
 
         Parameters
         ----------
@@ -237,7 +237,8 @@ class Rollout(ArrayAnswer):
         v : (B, K + 1, nv)
         x : (B, K + 1, nx)
         parameters : sequence of str
-            Parameters of the gradient: ``("k.stiffness", "link_2.mass")``.
+            Parameters of the gradient: ``("k.stiffness", "link_2.mass")``; friction and restitution of rigid contacts,
+            ``"floor.friction"``, ``"floor.static_friction"``, ``"floor.restitution"``.
 
         Returns
         -------
@@ -248,8 +249,7 @@ class Rollout(ArrayAnswer):
         Raises
         ------
         GradientError
-            For runs with exact friction, stops or delays, for Python laws, and with ``method="dop853"``.
+            For runs without contact that have exact friction, stops or ``method="dop853"``; for events, delays and
+            Python laws.
         """
-        if self.request.contact is not None:
-            raise GradientError("rollouts with contact have no gradients: velocities jump in their steps")
         return rollout_gradient(self, q, v, x, tuple(parameters))

@@ -17,6 +17,7 @@ from ...model.conditions import parameter_value
 from ...result import Motion, Output, Periods, Result, single_period
 from ...result.outputs.output import value_of
 from ...simulation import start_state
+from ...simulation.contact.step_derivatives import is_contact_number
 from .initial_state import initial_state_derivatives
 
 __all__ = [
@@ -44,28 +45,39 @@ class ParameterDirection:
     ----------
     name : str
     number : str or None
-        The name, if it is a parameter of the model; None for a start value.
+        The name, if it is a parameter of the model or a number of a contact; None for a start value.
     size : float
         Typical magnitude, for scaling.
     start : (2 nv + nx,)
         Derivative of the initial state: small motions, velocities, element states.
+    of_contact : bool
+        Whether it is friction or restitution of a rigid contact.
     """
 
     name: str
     number: str | None
     size: float
     start: Array
+    of_contact: bool = False
 
 
 def slope(values: Callable[[float], Array], step: float) -> Array:
     """Return the derivative of a function at 0, by fourth-order differences.
 
-    They are central, or to one side where the other is not permitted, such as a negative damping.
+    They are central, or to one side where the other is not permitted, such as a negative damping or a restitution
+    above 1.
     """
     try:
         return differences([values(factor * step) for factor in FACTORS], step)
     except ModelError:
-        at = [values(k * step) for k in range(5)]
+        try:
+            return _to_one_side(values, step)
+        except ModelError:
+            return _to_one_side(values, -step)
+
+
+def _to_one_side(values: Callable[[float], Array], step: float) -> Array:
+    at = [values(k * step) for k in range(5)]
     return np.asarray((-25 * at[0] + 48 * at[1] - 36 * at[2] + 16 * at[3] - 3 * at[4]) / (12 * step))
 
 
@@ -115,6 +127,8 @@ def directions_of(
                 return start_state(described.perturbed(name, change).model, state, t_start)
 
             return ParameterDirection(name, name, size, _start_slope(base, start, begin, DIFFERENCE_STEP * size))
+        if is_contact_number(model, name):
+            return ParameterDirection(name, name, 1.0, np.zeros(2 * model.nv + model.nx), True)
         value = _start_value(result, name, state or {})
         if name in known:
             return ParameterDirection(name, None, max(abs(value), 1.0), known[name])
@@ -235,7 +249,7 @@ class StateDerivatives:
         xi, dv, dx = change
         q = model.integrate(at.q, h * xi)
         periods = at.conditions
-        if direction.number is not None and h:
+        if direction.number is not None and h and not direction.of_contact:
             periods = _with_number(model, periods, direction.number, h)
         return value_of(output, Motion(model, at.t, q, at.v + h * dv, at.x + h * dx, conditions=periods))
 

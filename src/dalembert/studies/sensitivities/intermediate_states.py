@@ -14,6 +14,7 @@ from ..._core import interpolate_steps
 from ...arrays import Array, IndexArray
 from ...model import Conditions, Model
 from ...result import Result
+from .closed_contacts import closed_contacts
 
 __all__ = ["interpolated_states"]
 
@@ -44,7 +45,7 @@ def interpolated_states(result: Result, edges: Array) -> Callable[[Array], State
         at = result.at(t[order])
         return at.q[back], at.v[back], at.x[back]
 
-    if len(edges) < N_NODES:
+    if len(edges) < N_NODES or closed_contacts(result) is not None:
         return dense
     values, rates = _at_edges(result, model, edges)
     scale = INTERPOLATION_RTOL * (1e-3 + np.abs(values).max(axis=0))

@@ -21,6 +21,7 @@ from ...linear.small_motions import brackets
 from ...model import Conditions, Model
 from ...model.conditions import parameter_directions
 from ...result import Result
+from .closed_contacts import closed_contacts
 from .intermediate_states import interpolated_states
 
 __all__ = ["NODES", "JacobianBlocks", "ParameterChanges", "blocks_along", "conditions_of", "whole"]
@@ -68,7 +69,12 @@ class ParameterChanges:
 
     def rows(self, model: Model) -> Array:
         """Return the derivatives (m, n) of all parameters of a model by the named ones."""
-        return parameter_directions(model, self.names, model.parameters, "sensitivity")
+        own = [name for name in self.names if name in model.parameter_names]
+        if len(own) == len(self.names):
+            return parameter_directions(model, self.names, model.parameters, "sensitivity")
+        rows = np.zeros((len(self.names), len(model.parameters)))  # numbers of contacts act through closed points
+        rows[[name in own for name in self.names]] = parameter_directions(model, own, model.parameters, "sensitivity")
+        return rows
 
     def combination(self, matrices: Array) -> Array:
         """Return the column (..., 1 or 0) of the combination, from the columns of the matrices."""
@@ -138,10 +144,19 @@ class JacobianBlocks:
         q, v, x = self.between(t)
         w = weights[used].reshape(len(t), *weights.shape[2:])[:, -(nv + nx) :]
         order = np.argsort(t, kind="stable")
+        closed = closed_contacts(self.result)
         for rows, conditions in conditions_of(self.result, model, t[order]):
             mine = order[rows]
             how: dict[str, Any] = {"t": t[mine], "x": x[mine], "conditions": conditions}
             how["directions"] = self.changes.rows(conditions.model)
+            if closed is not None and closed.at(t[mine]).any():
+                touches = mine[closed.at(t[mine])]
+                by_number = closed.rate_derivatives(t[touches], q[touches], v[touches], x[touches], self.changes.names)
+                found += np.einsum("krm,krj->mj", by_number[1], w[touches])
+                mine = mine[~closed.at(t[mine])]
+                if not len(mine):
+                    continue
+                how |= {"t": t[mine], "x": x[mine]}
             for k in range(found.shape[1]):
                 w_a, w_x = np.split(np.ascontiguousarray(w[mine, :, k]), [nv], axis=1)
                 (by,) = conditions.model._d_dynamics_products([5], q[mine], v[mine], w_a, w_x, **how)
@@ -251,6 +266,13 @@ def _evaluate(
         for column, (a, dx) in zip(columns, by, strict=False):
             found[mine, lead : lead + nv, column] = a
             found[mine, lead + nv :, column] = dx
+    closed = closed_contacts(result)
+    touches = np.flatnonzero(closed.at(t)) if closed is not None else np.zeros(0, dtype=np.int64)
+    if closed is not None and len(touches):
+        of_state, of_number = closed.rate_derivatives(t[touches], q[touches], v[touches], x[touches], changes.names)
+        if changes.combined and changes.names:
+            of_number = (of_number @ changes.weights)[..., None]
+        found[touches, lead:] = np.concatenate([of_state, of_number], axis=2)
 
 
 def _rate_derivatives(

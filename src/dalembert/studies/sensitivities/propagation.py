@@ -163,7 +163,10 @@ class LinearizedRun:
         return state, after[:, len(free) :]
 
     def _free(self, window: EventWindow) -> IndexArray:
-        """Return indices of state entries that can change before a switch: not velocities that are locked or stick."""
+        """Return indices of state entries that can change before a switch: not velocities that are locked or stick.
+
+        Beside contacts all can: short runs put changes onto the closed points.
+        """
         model = self.result.model
         assert model is not None
         held = [model.nv + k for k in conditions_of(self.result, model, np.array([window.begin]))[0][1].locked]

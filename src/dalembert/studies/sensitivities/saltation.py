@@ -19,7 +19,8 @@ from ...errors import DalembertError, GradientError, ModelError
 from ...model import State
 from ...model.conditions import parameter_value
 from ...result import Result
-from ...simulation import simulate
+from ...simulation import Event, simulate
+from .closed_contacts import ClosedContacts, closed_contacts
 from .directions import ParameterDirection, slope, small_motion
 
 __all__ = ["EventWindow", "saltation", "windows"]
@@ -58,7 +59,9 @@ def windows(result: Result, fixed: Array, wanted: Array, noted: Collection[str])
     """
     begin, end = float(result.t[0]), float(result.t[-1])
     near = SIMULTANEOUS_TOL * (end - begin)
-    known = {float(event.t): str(event.name) for event in result.events if event.name not in noted}
+    contacts = closed_contacts(result)
+    known = {} if contacts is None else contacts.names()
+    known |= {float(event.t): str(event.name) for event in result.events if event.name not in noted}
     for t in result.discontinuity_times:
         if not len(fixed) or np.abs(fixed - t).min() > near:
             known.setdefault(float(t), "a threshold")
@@ -87,9 +90,28 @@ def saltation(
     result: Result, window: EventWindow, directions: Sequence[ParameterDirection], y: Array, settings: Mapping[str, Any]
 ) -> Array:
     """Map changes (n, m) before a switch to changes after it."""
-    runs = _WindowRuns(result, window, settings)
+    contacts = closed_contacts(result)
+    if contacts is None or _is_given(result, window, settings, contacts):
+        runs = _WindowRuns(result, window, settings)
+    else:
+        runs = _ContactWindowRuns(result, window, settings, contacts)
     after = [runs.derivative(direction, y[:, k]) for k, direction in enumerate(directions)]
     return np.stack(after, axis=1)
+
+
+def _is_given(result: Result, window: EventWindow, settings: Mapping[str, Any], contacts: ClosedContacts) -> bool:
+    """Return whether a window is that of an event of the user, which must not lie beside closed contacts."""
+    events = settings.get("events", ())
+    given = {event.name for event in ([events] if isinstance(events, Event) else events)}
+    within = [event for event in result.events if window.begin < event.t <= window.end and event.name in given]
+    if not any(event.t == window.t for event in within) and window.name not in given:
+        return False
+    if contacts.at(np.array([window.begin]))[0] or contacts.happened(window.begin, window.end):
+        raise GradientError(
+            f"event {window.name!r} at t = {window.t:.9g} s lies beside closed contacts, where events have no "
+            "derivative: use contact='steps' and no events, or compliant contact"
+        )
+    return True
 
 
 class _WindowRuns:
@@ -117,17 +139,23 @@ class _WindowRuns:
     def _check_values(self, result: Result) -> None:
         """Raise if a run from shortly before a switch does not repeat it: the switch depends on the history."""
         window = self.window
-        within = [event.name for event in result.events if window.begin < event.t <= window.end]
+        within = self._names_within(result)
         again = self.base[1][len(self.base[1]) - len(within) :]  # without events at the start, such as sticking
         last = result.at(window.end)
         there = np.concatenate([last.q, last.v, last.x])
         size = 1.0 + np.abs(there).max(initial=0.0)
         same = np.abs(self.base[0] - there).max(initial=0.0) <= _REPEAT_TOL * size
-        if not same or tuple(_NUMBER.sub("#", str(name)) for name in within) != again:
+        if not same or within != again:
             raise GradientError(
                 f"{window.name!r} at t = {window.t:.9g} s has no derivative: it depends on the history, and a run from "
                 "shortly before it ends differently"
             )
+
+    def _names_within(self, result: Result) -> tuple[str, ...]:
+        """Return the names of the events of the run in the window."""
+        window = self.window
+        names = [event.name for event in result.events if window.begin < event.t <= window.end]
+        return tuple(_NUMBER.sub("#", str(name)) for name in names)
 
     def derivative(self, direction: ParameterDirection, y: Array) -> Array:
         """Return the change after the window by the change y before it."""
@@ -181,6 +209,33 @@ class _WindowRuns:
         last = result.final_state
         happened = tuple(_NUMBER.sub("#", str(event.name)) for event in result.events)
         return np.concatenate([last.q, last.v, last.x]), happened
+
+
+class _ContactWindowRuns(_WindowRuns):
+    """Short runs across one window, in the modes of rigid contacts by events."""
+
+    def __init__(
+        self, result: Result, window: EventWindow, settings: Mapping[str, Any], contacts: ClosedContacts
+    ) -> None:
+        assert result.model is not None
+        self.contacts = contacts
+        self.model, self.window, self.settings = result.model, window, settings
+        self.start = result.at(window.begin)
+        self.base = contacts.run(self.start, window.end)
+        self._check_values(result)
+
+    def _names_within(self, result: Result) -> tuple[str, ...]:
+        return self.contacts.happened(self.window.begin, self.window.end)
+
+    def _changed(self, direction: ParameterDirection, y: Array, h: float) -> Array:
+        xi, dv, dx = np.split(h * y, [self.model.nv, 2 * self.model.nv])
+        s = self.start
+        state = State(self.model.integrate(s.q, xi), s.v + dv, s.t, s.x + dx)
+        name = direction.number or ""
+        values, names = self.contacts.run(state, self.window.end, name, h if name else 0.0)
+        if names != self.base[1]:
+            raise _EventSequenceChanged
+        return values
 
 
 class _EventSequenceChanged(Exception):

@@ -17,9 +17,12 @@ from ...model import Model, SampledControl, as_model
 from ...model.callbacks import shortest_delay
 from ...result import Result
 from ...simulation import Event, simulate
+from ...simulation.contact.contact_steps import StepContacts
 from ...simulation.events.discontinuity_times import discontinuity_sources, discontinuity_times_until
 from ...system import System
 from ..sweeps.recorded_outputs import RecordedOutput, as_readings, reduced
+from .closed_contacts import closed_contacts
+from .contact_runs import check_contact_output, contact_source, step_changes
 from .directions import ParameterDirection, StateDerivatives, directions_of
 from .equilibrium import equilibrium_slopes, mode_slopes
 from .kinematic import KinematicDerivatives
@@ -155,8 +158,9 @@ def sensitivity(
     outputs : names, or dict of label to name
         As in `sweep`: outputs over time, ``"A.position"``, or reduced, ``("A.effort", "peak")``.
     by : names
-        Parameters of the system (``"coupler.mass"``, ``"C.first.x"``, user parameters), and start values
-        (``"A"``, ``"A.speed"``, ``"motor.current"``).
+        Parameters of the system (``"coupler.mass"``, ``"C.first.x"``, user parameters), start values
+        (``"A"``, ``"A.speed"``, ``"motor.current"``), and friction and restitution of rigid contacts
+        (``"floor.friction"``, ``"floor.restitution"``).
     t_end : float, s
         End of the run.
     task : str
@@ -189,12 +193,13 @@ def sensitivity(
     Raises
     ------
     GradientError
-        If no derivative exists: a grazed event, or events whose order changes with a small change.
+        If no derivative exists: a grazed event or impact, or events whose order changes with a small change.
 
     Notes
     -----
     Derivatives of the initial state (closed loops, consistent velocities), and of outputs by the state, use
-    fourth-order central differences, accurate to about 1e-10.
+    fourth-order central differences, accurate to about 1e-10. With rigid contact by events, rates with closed points
+    are differentiated so, too; runs by steps are differentiated step by step, and step ends are put at output times.
 
     Examples
     --------
@@ -231,11 +236,24 @@ def sensitivity(
     wanted = np.linspace(t_start, t_end, 2 if ends else 101) if times is None else np.array(times, dtype=float)
     if wanted.ndim != 1:
         raise ModelError("sensitivity", "times", times, "give one or more times in increasing order")
-    result = simulate(model, t_end, t_start=t_start, state=state, parameters=parameters, rtol=rtol, **settings)
+    given_settings = settings
+    if str(settings.get("contact", "auto")).startswith("steps") or settings.get("error") is not None:
+        ends = np.union1d(settings.get("discontinuity_times", ()), wanted[(wanted > t_start) & (wanted < t_end)])
+        given_settings = {**settings, "discontinuity_times": ends}
+    result = simulate(model, t_end, t_start=t_start, state=state, parameters=parameters, rtol=rtol, **given_settings)
     _check_values(result, t_end, settings)
+    source = contact_source(result)
+    if source is not None:
+        for reading in readings:
+            check_contact_output(result, str(reading.name))
     directions = directions_of(result, model, names, state, parameters or {}, t_start)
     _check_discontinuity_times(model, directions)
+    if isinstance(source, StepContacts):
+        return _by_steps(result, source, directions, readings, wanted, names)
     fixed = _fixed_discontinuity_times(result, settings, t_start, t_end)
+    contacts, start_notes = closed_contacts(result), []
+    if contacts is not None:
+        directions, start_notes = contacts.on_closed_points(directions)
     order = sorted(range(len(names)), key=lambda k: directions[k].number is None)  # parameters first
     switches = windows(result, fixed, wanted, _noted(settings))
     backwards = _backwards(mode, directions, readings, wanted, not switches)
@@ -245,7 +263,7 @@ def sensitivity(
         return LinearizedRun.of(result, sorted_directions, wanted, switches, settings, rtol, backwards)
 
     course = linearized(backwards)
-    notes = list(result.stats.notes)
+    notes = [*result.stats.notes, *start_notes]
     found = None
     if backwards:
         try:
@@ -265,6 +283,23 @@ def sensitivity(
     over_time = frozenset(reading.label for reading in readings if reading.reduce is None)
     done = "adjoint" if backwards else "forward"
     return Sensitivity(names, wanted, values, derivatives, units, result, over_time, growth, notes, done)
+
+
+def _by_steps(
+    result: Result,
+    source: StepContacts,
+    directions: Sequence[ParameterDirection],
+    readings: Sequence[RecordedOutput],
+    wanted: Array,
+    names: tuple[str, ...],
+) -> Sensitivity:
+    """Return derivatives of a run with rigid contact by steps."""
+    found, growth, notes = step_changes(result, source, directions, wanted)
+    kept = StateDerivatives(result, tuple(directions), wanted, found)
+    values, derivatives, units = _reduced_outputs(kept, readings, wanted)
+    over_time = frozenset(reading.label for reading in readings if reading.reduce is None)
+    every = [*result.stats.notes, *notes]
+    return Sensitivity(names, wanted, values, derivatives, units, result, over_time, growth, every)
 
 
 def _at_rest(
@@ -345,7 +380,7 @@ def _check_discontinuity_times(model: Model, directions: Sequence[ParameterDirec
     """Raise for parameters that move discontinuity times of a law: the jump there has no derivative."""
     uses = discontinuity_sources(model).uses
     for direction in directions:
-        if direction.number is not None and model.parameter_names[direction.number] in uses:
+        if direction.number in model.parameter_names and model.parameter_names[direction.number] in uses:
             remedy = "it moves a discontinuity time of a law, which is not supported: use da.sweep"
             raise ModelError("sensitivity", "by", direction.name, remedy)
 

@@ -60,6 +60,9 @@ def add_force(sketch: FigureBuilder, force: ForceConnection) -> None:
     elif kind == "SphereSphereContact":
         for end, key in zip(force.ends, ("radius_1", "radius_2"), strict=True):
             sketch.ball(name, "sphere", end, "z", (float(numbers[key]), 0.0))
+    elif kind.endswith("Tyre"):
+        radius = float(numbers["radius"])
+        sketch.ball(name, "roller", force.second, "y", (radius, 0.6 * radius))
     elif kind == "Bushing":
         sketch.patch(name, "bushing", force.second)
         sketch.line(name, "link", force.first, force.second)
