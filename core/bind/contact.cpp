@@ -42,7 +42,7 @@ void make_scene(ContactScene *self, const nb::object &owner, const Places &bodie
   const ModelData &m = bound(owner.ptr())->data;
   const std::size_t n = bodies.size(), contacts = nb::len(sides) / 2;
   if (poses.size() != 12 * n || bits.size() != 2 * n || filtered.size() != contacts || excluded.size() % 3 ||
-      nb::len(solids) != n || surfaces.size() != n || materials.size() % 3 ||
+      nb::len(solids) != n || surfaces.size() != n || materials.size() % 5 ||
       material_of.size() != contacts * std::size_t(surface_count) * std::size_t(surface_count))
     throw nb::value_error("the tables of the contacts do not fit each other");
   SceneDescription given;
@@ -69,8 +69,10 @@ void make_scene(ContactScene *self, const nb::object &owner, const Places &bodie
     given.excluded.push_back(k % 3 ? place_of(m, number) : number);
   }
   given.material_of.assign(material_of.data(), material_of.data() + material_of.size());
-  for (std::size_t k = 0; k < materials.size(); k += 3)
-    given.materials.push_back({materials.data()[k], materials.data()[k + 1], materials.data()[k + 2]});
+  for (std::size_t k = 0; k < materials.size(); k += 5) {
+    const double *row = materials.data() + k;
+    given.materials.push_back({row[0], row[1], row[2], row[3], row[4]});
+  }
   new (self) ContactScene(given);
 }
 
@@ -156,8 +158,8 @@ nb::dict take_contact_log(const ModelData &m, ContactSteps &c) {
                                          : take_doubles(log.efforts, {steps, npy_intp(m.nv + m.cut_nv)});
   found["times"] = take_doubles(log.times, {steps});
   found["begin"] = take_doubles(log.begin, {steps});
-  static_assert(offsetof(ContactLogPoint, place) == 16 && sizeof(ContactLogPoint) == 17 * sizeof(double));
-  found["points"] = take_doubles(log.points, {points, 17}); // four integers in the first two columns
+  static_assert(offsetof(ContactLogPoint, place) == 16 && sizeof(ContactLogPoint) == 20 * sizeof(double));
+  found["points"] = take_doubles(log.points, {points, 20}); // four integers in the first two columns
   return found;
 }
 

@@ -84,6 +84,30 @@ void move_bodies(const RunContext &i, ContactSteps &c, const double *q, const do
     cut_joints(m, ws, c.cut_q.data(), c.cut_v.data(), nullptr);
 }
 
+// adds sign * e_r . (angular velocity of a body) to the first `count` rows over the velocities from `start` on
+static void add_turn_rows(const ModelData &m, const Workspace<double> &ws, int body, const double *axes, double sign,
+                          int count, int start, int size, double *rows) {
+  for (int i = body; i; i = m.bodies[i].parent) {
+    const BodyData &b = m.bodies[i];
+    for (int k = 0; k < b.moves; ++k) {
+      const Vec3<double> w = mul(ws.X_W[i].R, column(b, ws.H + b.H, k).w);
+      for (int e = 0; e < count; ++e)
+        rows[e * size + b.by + k - start] += sign * (axes[3 * e] * w.x + axes[3 * e + 1] * w.y + axes[3 * e + 2] * w.z);
+    }
+  }
+}
+
+// the same of a free body, in place of what was there, and the response to it
+static void set_free_turns(const FreeBlock &block, const Pose<double> &X, const double *axes, double sign, int count,
+                           double *J, double *Y) {
+  for (int e = 0; e < count; ++e, J += 6, Y += 6) {
+    const Vec3<double> n = mul_t(X.R, Vec3<double>{sign * axes[3 * e], sign * axes[3 * e + 1], sign * axes[3 * e + 2]});
+    const Motion<double> moves = respond_freely(block, {n, zero3<double>()});
+    J[0] = n.x, J[1] = n.y, J[2] = n.z;
+    Y[0] = moves.w.x, Y[1] = moves.w.y, Y[2] = moves.w.z, Y[3] = moves.v.x, Y[4] = moves.v.y, Y[5] = moves.v.z;
+  }
+}
+
 void lay_out_rows(ContactSteps &c) {
   const std::size_t n = c.rows.size();
   c.row_blocks.resize(2 * n), c.at.resize(2 * n);
@@ -131,6 +155,20 @@ static void fill_rows(const ModelData &m, const Workspace<double> &ws, ContactSt
         continue;
       }
       const ScenePoint &p = points[std::size_t(row.point)];
+      if (row.turning != Turning::none) {
+        const int rows_of_moment = row.last();
+        const double *about = row.axes + (row.turning == Turning::spins ? 6 : 0);
+        if (alone && responds_freely(c, block, prescribed)) {
+          const int end = c.block[std::size_t(p.places[1])] == block ? 1 : 0;
+          set_free_turns(c.free_blocks[std::size_t(block)], ws.X_W[p.places[end]], about, end ? 1.0 : -1.0,
+                         rows_of_moment, rows, c.Y.data() + c.at[2 * k + side]);
+          continue;
+        }
+        for (int end = 0; end < 2; ++end)
+          if (c.block[std::size_t(p.places[end])] == block)
+            add_turn_rows(m, ws, p.places[end], about, end ? 1.0 : -1.0, rows_of_moment, start, size, rows);
+        continue;
+      }
       if (alone && responds_freely(c, block, prescribed)) {
         const int end = c.block[std::size_t(p.places[1])] == block ? 1 : 0;
         set_free_rows<double>(c.free_blocks[std::size_t(block)], ws.X_W[p.places[end]], end ? p.on_second : p.on_first, row.axes,

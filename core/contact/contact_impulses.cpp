@@ -9,6 +9,8 @@ namespace {
 
 constexpr double small_change = 1e-6; // of the normal force in a step
 constexpr double swept_overlap = 10.0; // of the tolerance of sweeps times a step: smaller overlaps stay in large islands
+constexpr int max_bound_rounds = 40; // in which bounds of moments follow the normal forces
+constexpr double bound_change = 1e-9, swept_bound_change = 1e-3; // of them: smaller changes end it
 constexpr int max_slip_rounds = 4; // in which rows lose their static friction; the rest keeps it for this step
 
 std::uint64_t key_of(const std::int32_t pair[2]) {
@@ -68,6 +70,14 @@ ConeBlocks island_of(const ContactSteps &c, std::size_t begin, std::size_t end, 
           bias + 3 * begin,     mu + begin};
 }
 
+// mu of the cone problem, for the impulses as they are
+double bound_of(const ContactSteps &c, std::size_t k, double h) {
+  const ContactRow &row = c.rows[k];
+  if (row.turning != Turning::none) // of the row of its point, which comes one or two rows before
+    return -row.arm * c.lam[3 * (k - std::size_t(row.after)) + 2];
+  return row.friction >= 0 ? -h * row.mu : row.mu; // of joints: impacts have none, they take no time
+}
+
 // c_n of (4) and (5), friction, and the impulses of the last step to begin with
 void set_conditions(ContactSteps &c, const ContactTiming &timing) {
   const std::size_t n = c.rows.size();
@@ -84,7 +94,7 @@ void set_conditions(ContactSteps &c, const ContactTiming &timing) {
       c.bias[3 * k + 2] = row.restitution * u[2];
     else if (!closed && timing.h > 0.0)
       c.bias[3 * k + 2] = row.gap / timing.h;
-    c.mu[k] = row.friction >= 0 ? -timing.h * row.mu : row.mu; // impacts have none: they take no time
+    c.mu[k] = bound_of(c, k, timing.h);
     for (std::size_t e = 0; e < 3 && timing.h > 0.0; ++e)
       c.lam[3 * k + e] = row.start[e] * timing.h;
   }
@@ -158,9 +168,38 @@ bool release_slipping(ContactSteps &c, std::size_t begin, std::size_t end, const
     double u[3];
     row_velocity(c, k, v.data(), u);
     if (tangential_size(u[0], u[1]) > 10.0 * c.tolerance)
-      row.mu = row.sliding_friction, c.mu[k] = row.friction >= 0 ? -h * row.mu : row.mu, changed = true;
+      row.mu = row.sliding_friction, c.mu[k] = bound_of(c, k, h), changed = true;
   }
   return changed;
+}
+
+// Bounds of moments for the normal impulses of a solution; returns whether any of them has changed.
+bool follow_normals(ContactSteps &c, std::size_t begin, std::size_t end) {
+  bool changed = false;
+  for (std::size_t k = begin; k < end; ++k) {
+    if (c.rows[k].turning == Turning::none)
+      continue;
+    const double bound = bound_of(c, k, 0.0);
+    const double least = end - begin > std::size_t(c.dense_points) ? swept_bound_change : bound_change;
+    changed = changed || std::fabs(bound - c.mu[k]) > least * std::fabs(bound);
+    c.mu[k] = bound;
+  }
+  return changed;
+}
+
+void add_turning_rows(ContactSteps &c, const ContactMaterial &material) {
+  const ContactRow point = c.rows.back();
+  for (const Turning turning : {Turning::rolls, Turning::spins}) {
+    const double arm = turning == Turning::rolls ? material.rolling : material.spin;
+    if (!(arm > 0.0))
+      continue;
+    const int after = c.rows.back().after + 1;
+    ContactRow &row = c.rows.emplace_back(point);
+    row.turning = turning, row.arm = arm, row.after = after;
+    row.gap = row.restitution = row.mu = row.sliding_friction = row.static_friction = 0.0;
+    row.known = true;
+    std::fill_n(row.start, 3, 0.0);
+  }
 }
 
 } // namespace
@@ -191,6 +230,8 @@ void set_rows(const ModelData &m, ContactSteps &c, const std::vector<ScenePoint>
         for (int x = 0; x < 3; ++x)
           row.start[e] += row.axes[3 * e + x] * last->force[x];
     }
+    if (material.rolling > 0.0 || material.spin > 0.0)
+      add_turning_rows(c, material);
   }
   for (std::size_t k = 0; k < c.stops.size(); ++k) {
     const JointStop &stop = c.stops[k];
@@ -230,7 +271,10 @@ void solve_impulses(ContactSteps &c, const ContactTiming &timing, double t) {
     const auto more_at_rest = [](const ContactRow &row) { return row.mu > row.sliding_friction; };
     const bool can_slip =
         std::any_of(c.rows.begin() + std::ptrdiff_t(begin), c.rows.begin() + std::ptrdiff_t(end), more_at_rest);
-    if (can_slip)
+    const bool turns =
+        std::any_of(c.rows.begin() + std::ptrdiff_t(begin), c.rows.begin() + std::ptrdiff_t(end),
+                    [](const ContactRow &row) { return row.turning != Turning::none; });
+    if (can_slip || turns)
       c.displacement = c.free;
     double missed = solve_island(c, begin, end, c.bias.data(), c.mu.data(), c.sweep_tolerance, c.free.data(),
                                  c.lam.data());
@@ -239,6 +283,14 @@ void solve_impulses(ContactSteps &c, const ContactTiming &timing, double t) {
       c.free = c.displacement;
       missed = solve_island(c, begin, end, c.bias.data(), c.mu.data(), c.sweep_tolerance, c.free.data(),
                                  c.lam.data());
+    }
+    for (int round = 0; turns && follow_normals(c, begin, end); ++round) {
+      if (round == max_bound_rounds) {
+        missed = std::max(missed, c.tolerance);
+        break;
+      }
+      c.free = c.displacement;
+      missed = solve_island(c, begin, end, c.bias.data(), c.mu.data(), c.sweep_tolerance, c.free.data(), c.lam.data());
     }
     if (missed > c.missed)
       c.missed = missed, c.missed_time = t;
@@ -349,10 +401,28 @@ static void log_joint(const ModelData &m, const Workspace<double> &ws, ContactSt
   const double sign = stop ? c.stops[std::size_t(row.stop)].sign : 1.0;
   add_joint_effort(m, ws, dof, lam[e] * sign / whole_step, efforts, loads);
   ContactLogPoint &point = c.log.points.push_back(
-      {-1, {-1, dof}, 1, {}, {}, {lam[e] / whole_step, 0.0, 0.0}, row.gap, std::abs(after[0]), 0.0, 0.0, 0.0, t});
+      {-1, {-1, dof}, 1, {}, {}, {lam[e] / whole_step, 0.0, 0.0}, row.gap, std::abs(after[0]), 0.0, 0.0, 0.0, t, {}});
   (stop ? point.normal_work : point.friction_work) = 0.5 * lam[e] * (before[e] + after[e]);
   if (stop && before[2] < -impact_speed)
     point.impact_speed = -before[2];
+}
+
+// of rolling or spin friction, at the point that was logged before
+static void log_moment(const ModelData &m, const Workspace<double> &ws, ContactSteps &c, const ContactRow &row,
+                       const ScenePoint &p, const double *lam, const double *before, const double *after,
+                       double whole_step, double *loads) {
+  if (lam[0] == 0.0 && lam[1] == 0.0)
+    return;
+  ContactLogPoint &point = c.log.points.back();
+  const double *about = row.axes + (row.turning == Turning::spins ? 6 : 0);
+  Vec3<double> moment = zero3<double>();
+  for (int e = 0; e < row.last(); ++e) {
+    moment = moment + scale(lam[e] / whole_step, as_vec(about + 3 * e));
+    point.friction_work += 0.5 * lam[e] * (before[e] + after[e]);
+  }
+  point.moment[0] += moment.x, point.moment[1] += moment.y, point.moment[2] += moment.z;
+  add_load(m, ws, p.places[1], as_vec(p.on_second), zero3<double>(), moment, loads);
+  add_load(m, ws, p.places[0], as_vec(p.on_first), zero3<double>(), -moment, loads);
 }
 
 void log_impulses(const RunContext &i, ContactSteps &c, const std::vector<ScenePoint> &points, double whole_step,
@@ -370,6 +440,10 @@ void log_impulses(const RunContext &i, ContactSteps &c, const std::vector<SceneP
     const double *before = c.u_before.data() + 3 * k, *after = c.u_after.data() + 3 * k;
     if (row.point < 0) {
       log_joint(m, ws, c, row, lam, before, after, whole_step, t, impact_speed, efforts, loads);
+      continue;
+    }
+    if (row.turning != Turning::none) {
+      log_moment(m, ws, c, row, points[std::size_t(row.point)], lam, before, after, whole_step, loads);
       continue;
     }
     if (!(lam[2] > 0.0))

@@ -18,6 +18,7 @@ namespace dalembert {
 struct ContactMaterial {
   double friction, static_friction; // of Coulomb's law
   double restitution;               // of Newton's law
+  double rolling = 0.0, spin = 0.0; // m: moments across and along the normal, up to that times the normal force
 };
 
 // A point at which two shapes touch, or nearly do; the first shape is that of the first side.

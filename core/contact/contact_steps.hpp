@@ -27,11 +27,18 @@ struct JointFriction {
   std::int32_t block;      // its velocity belongs to
 };
 
-// Rows of a step: a contact point, a stop (the third row, without friction), or dry friction of a joint (the first row).
+// Moments of friction at a contact point.
+enum class Turning : std::int8_t { none, rolls, spins };
+
+// Rows of a step: a contact point, a stop (the third row, without friction), dry friction of a joint (the first row), or
+// moments at the contact point of a row before it: about both tangents (the first two rows) or about the normal (the first).
 struct ContactRow {
   std::int32_t point;     // in the list of the search; -1: a stop or a joint
   std::int32_t stop;      // -1: none
   std::int32_t friction;  // of a joint; -1: none
+  Turning turning = Turning::none;
+  double arm = 0.0;       // m: largest moment divided by the normal force
+  std::int32_t after = 0; // how many rows after that of its point
   std::int32_t blocks[2]; // velocities that it acts on; -1: none
   std::int32_t island;
   double axes[9];                           // two tangents and the normal, world axes, rows
@@ -43,7 +50,7 @@ struct ContactRow {
   double start[3]; // force of the last step along the axes, N
 
   int first() const { return stop >= 0 ? 2 : 0; } // of its rows that act
-  int last() const { return friction >= 0 ? 1 : 3; }
+  int last() const { return friction >= 0 || turning == Turning::spins ? 1 : turning == Turning::rolls ? 2 : 3; }
 };
 
 // What is kept of a point of a step for the next one, by name.
@@ -65,6 +72,7 @@ struct ContactLogPoint {
   double slip;                               // sliding velocity, m/s
   double friction_work, normal_work;         // done by the force in the step, J
   double impact_speed, time;                 // approach of an impact, 0: none, m/s; when, s
+  double moment[3];                          // of rolling and spin friction on the second shape, N m; world axes
 };
 
 struct ContactLog {

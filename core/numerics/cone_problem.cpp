@@ -88,6 +88,41 @@ void SlidingContact::slide() {
   at(hi);
 }
 
+// x of (D + k) x = -b, with zero rows left out, by cofactors
+void solve_shifted(const double D[9], const double b[3], double k, double x[3]) {
+  double a[6] = {D[0] + k, D[1], D[2], D[4] + k, D[5], D[8] + k};
+  const int diagonal[3] = {0, 3, 5};
+  for (int r = 0; r < 3; ++r)
+    if (D[4 * r] == 0.0)
+      a[diagonal[r]] = 1.0;
+  const double xx = a[3] * a[5] - a[4] * a[4], xy = a[2] * a[4] - a[1] * a[5], xz = a[1] * a[4] - a[2] * a[3],
+               yy = a[0] * a[5] - a[2] * a[2], yz = a[1] * a[2] - a[0] * a[4], zz = a[0] * a[3] - a[1] * a[1];
+  const double over = -1.0 / (a[0] * xx + a[1] * xy + a[2] * xz);
+  x[0] = over * (xx * b[0] + xy * b[1] + xz * b[2]), x[1] = over * (xy * b[0] + yy * b[1] + yz * b[2]);
+  x[2] = over * (xz * b[0] + yz * b[1] + zz * b[2]);
+}
+
+double size_of(const double x[3]) { return std::sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]); }
+
+// lam of D lam + b = -k lam, |lam| <= radius, k > 0 only where it is equal: Newton's method on 1 / |lam|, which is nearly
+// linear in k
+void solve_in_ball(const double D[9], const double b[3], double radius, double lam[3]) {
+  double k = dependent * (D[0] + D[4] + D[8]);
+  solve_shifted(D, b, k, lam);
+  for (int step = 0; step < max_root_steps && size_of(lam) > radius * (1.0 + slide_tolerance); ++step) {
+    double slope[3]; // of lam by k
+    solve_shifted(D, lam, k, slope);
+    const double size = size_of(lam), rate = lam[0] * slope[0] + lam[1] * slope[1] + lam[2] * slope[2];
+    if (!(rate < 0.0))
+      break;
+    k += size * size * (size - radius) / (radius * -rate);
+    solve_shifted(D, b, k, lam);
+  }
+  const double part = size_of(lam) > radius ? radius / size_of(lam) : 1.0;
+  for (int r = 0; r < 3; ++r)
+    lam[r] *= part;
+}
+
 } // namespace
 
 void ContactCone::prepare(const double given[9], double friction) {
@@ -138,7 +173,10 @@ bool ContactCone::slide(const double b[3], double lam[3]) const {
 bool ContactCone::solve_closely(const double b[3], double lam[3]) const {
   lam[0] = lam[1] = lam[2] = 0.0;
   if (mu < 0.0) {
-    lam[0] = D[0] > 0.0 ? std::fmin(std::fmax(-b[0] / D[0], mu), -mu) : 0.0;
+    if (D[4] == 0.0 && D[8] == 0.0)
+      lam[0] = D[0] > 0.0 ? std::fmin(std::fmax(-b[0] / D[0], mu), -mu) : 0.0;
+    else
+      solve_in_ball(D, b, -mu, lam);
     return true;
   }
   if (b[2] >= 0.0)

@@ -7,8 +7,8 @@
 // states u_n >= 0, lam_n >= 0, one of them zero, and friction opposite to the slip u_t. Without the shift s a sliding
 // contact would separate with mu |u_t|. u is unique for small mu; lam need not be.
 //
-// A block with mu < 0 is a single row of dry friction with a fixed bound, that of a joint, say: |lam_0| <= -mu, opposite to
-// u_0, and nothing along its other two rows.
+// A block with mu < 0 is dry friction with a fixed bound, that of a joint, say: |lam| <= -mu of all its rows together,
+// opposite to u. Rows that it does not have are zero in D and b, and so is lam there.
 //
 // The residual of an answer, in the unit of u (Acary and Brogliato 2008, 12.4), with d_i the mean diagonal of a block
 // (of a contact without friction, D_nn):
@@ -30,11 +30,22 @@ struct ConeProblem {
 // length of a tangential vector; std::hypot guards against overflow, which velocities and impulses do not reach
 DALEMBERT_INLINE double tangential_size(double x, double y) { return std::sqrt(x * x + y * y); }
 
+// Projection of x onto a ball.
+DALEMBERT_INLINE void project_on_ball(double radius, const double x[3], double out[3]) {
+  if (x[1] == 0.0 && x[2] == 0.0) {
+    out[0] = std::fmin(std::fmax(x[0], -radius), radius), out[1] = out[2] = 0.0;
+    return;
+  }
+  const double size = std::sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]), part = size > radius ? radius / size : 1.0;
+  for (int k = 0; k < 3; ++k)
+    out[k] = part * x[k];
+}
+
 // Projection of x onto the cone K.
 DALEMBERT_INLINE void project_on_cone(double mu, const double x[3], double out[3]) {
   out[0] = out[1] = out[2] = 0.0;
   if (mu < 0.0) {
-    out[0] = std::fmin(std::fmax(x[0], mu), -mu);
+    project_on_ball(-mu, x, out);
     return;
   }
   const double size = tangential_size(x[0], x[1]);
@@ -51,13 +62,18 @@ DALEMBERT_INLINE void project_on_cone(double mu, const double x[3], double out[3
 
 // d of (3) from the diagonal of a block
 DALEMBERT_INLINE double cone_scale(double mu, double first, double second, double normal) {
-  return mu > 0.0 ? (first + second + normal) / 3.0 : mu < 0.0 ? first : normal;
+  return mu > 0.0 ? (first + second + normal) / 3.0 : mu < 0.0 ? std::fmax(first, std::fmax(second, normal)) : normal;
 }
 
 // (3) of one contact; d: its scale
 DALEMBERT_INLINE double cone_residual(double mu, double d, const double lam[3], const double u[3]) {
-  if (mu < 0.0)
-    return std::fabs(d * lam[0] - std::fmin(std::fmax(d * lam[0] - u[0], d * mu), -d * mu));
+  if (mu < 0.0) {
+    const double free[3] = {d * lam[0] - u[0], d * lam[1] - u[1], d * lam[2] - u[2]};
+    double onto[3];
+    project_on_ball(-d * mu, free, onto);
+    const double x = d * lam[0] - onto[0], y = d * lam[1] - onto[1], z = d * lam[2] - onto[2];
+    return std::sqrt(x * x + y * y + z * z);
+  }
   const double shifted[3] = {d * lam[0] - u[0], d * lam[1] - u[1],
                              d * lam[2] - u[2] - mu * tangential_size(u[0], u[1])};
   double onto[3];

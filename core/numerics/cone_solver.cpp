@@ -93,6 +93,19 @@ void ConeSolver::evaluate(const ConeProblem &p) {
   limit = std::max(tolerance_, std::min(rounding, most));
 }
 
+// slope of the projection of x onto a ball; zero for rows that a block does not have
+static void fill_ball_slope(const ConeProblem &p, int i, const double x[3], double radius, double A[9]) {
+  const double size = std::sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]);
+  const auto has = [&](int r) { return p.D[std::ptrdiff_t(3 * i + r) * 3 * p.m + 3 * i + r] > 0.0; };
+  const bool alone = !has(1) && !has(2);
+  for (int r = 0; r < 3; ++r)
+    for (int c = 0; c < 3; ++c)
+      if (has(r) && has(c))
+        A[3 * r + c] = size <= radius ? double(r == c)
+                       : alone        ? 0.0
+                                      : radius / size * (double(r == c) - x[r] * x[c] / (size * size));
+}
+
 // F of (1) and A of (2) at lam and u; returns |F|
 double ConeSolver::value(const ConeProblem &p) {
   double square = 0.0;
@@ -104,9 +117,11 @@ double ConeSolver::value(const ConeProblem &p) {
     const double xn = scale * l[2] - w[2], xt[2] = {scale * l[0] - w[0], scale * l[1] - w[1]};
     f[0] = scale * l[0], f[1] = scale * l[1], f[2] = scale * l[2];
     if (mu < 0.0) {
-      const double most = -mu * scale;
-      f[0] -= std::min(std::max(xt[0], -most), most);
-      A[0] = std::fabs(xt[0]) <= most && scale > 0.0 ? 1.0 : 0.0;
+      const double x[3] = {xt[0], xt[1], xn}, most = -mu * scale;
+      double onto[3];
+      project_on_ball(most, x, onto);
+      f[0] -= onto[0], f[1] -= onto[1], f[2] -= onto[2];
+      fill_ball_slope(p, i, x, most, A);
     } else if (xn > 0.0 && scale > 0.0) {
       const double size = std::hypot(xt[0], xt[1]), most = mu * xn;
       f[2] -= xn, A[8] = 1.0;

@@ -438,7 +438,11 @@ bool supports_contact_lanes(const ModelData &m, const Run &run, bool own) {
   const unsigned char *prescribed = c.velocity_prescribed, *held = c.acceleration_prescribed;
   const bool same =
       prescribed == held || (prescribed && held && std::equal(held, held + m.nv, prescribed));
-  return run.contacts && !m.nc && !own && !c.callbacks && !c.law_branches && same && supports_simd_batch(m, run, own);
+  const auto has_moments = [](const ContactMaterial &material) { return material.rolling > 0.0 || material.spin > 0.0; };
+  if (!run.contacts)
+    return false;
+  const std::vector<ContactMaterial> &materials = run.contacts->scene->materials();
+  return std::none_of(materials.begin(), materials.end(), has_moments) && !m.nc && !own && !c.callbacks && !c.law_branches && same && supports_simd_batch(m, run, own);
 }
 
 std::size_t contact_lanes_bytes(const ModelData &m) {

@@ -198,3 +198,22 @@ def test_rows_of_fixed_bound_obey_dry_friction() -> None:
             else:
                 assert part[2] >= -1e-9 and speed[2] >= -1e-8 and abs(part[2] * speed[2]) < 1e-8
                 assert np.hypot(*part[:2]) <= mu[i] * part[2] + 1e-8
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3])
+def test_friction_with_a_fixed_bound_is_within_a_ball(rows: int) -> None:
+    """A block with mu < 0: |lam| <= -mu; u = 0 inside, opposite to lam on the boundary; beside a contact, too."""
+    rng = np.random.default_rng(rows)
+    for _ in range(40):
+        J = rng.normal(size=(6, 7))
+        J[3 + rows :] = 0.0
+        D, b = J @ J.T, rng.normal(size=6) * (np.arange(6) < 3 + rows)
+        mu = np.array([0.5, -(10.0 ** rng.uniform(-2, 1))])
+        lam, u, residual, _, _, _ = _core.solve_cone_problem(D, b, mu, COLD, 1e-12)
+        assert residual <= 1e-11
+        np.testing.assert_allclose(u, D @ lam + b, atol=1e-12)
+        size, speed = np.linalg.norm(lam[3:]), np.linalg.norm(u[3:])
+        assert size <= -mu[1] * (1 + 1e-12) and not lam[3 + rows :].any()
+        if speed > 1e-9:
+            assert lam[3:] @ u[3:] == pytest.approx(mu[1] * speed, rel=1e-8)
+        assert missed(D[:3, :3], b[:3] + D[:3, 3:] @ lam[3:], mu[:1], lam[:3]) <= 1e-11

@@ -42,6 +42,7 @@ PICTURES = {
     "bounce_throw": "bounce_throw.png",
     "quadruped": "quadruped.png",
     "rimless_wheel": "rimless_wheel.png",
+    "biped": "biped.png",
     "gripper": "gripper.png",
     "lane_change": "lane_change.png",
 }
@@ -239,6 +240,14 @@ def test_a_rimless_wheel_turns_as_mcgeer_says() -> None:
     found = numbers_of("rimless_wheel")
     assert len(found["landings"]) >= 7
     assert found["after"][-1] == pytest.approx(found["steady"], rel=1e-2)  # 2 ms after the impact it is slower
+
+
+def test_a_biped_stands_on_one_leg_and_squats() -> None:
+    found = numbers_of("biped")
+    assert found["one_leg"]["floor/right foot.gap"].min() > 0.05
+    assert found["pressure"] < 0.0500001  # within the sole
+    assert found["lean"] < 2.0
+    assert found["result"]["floor.normal"][-1] == pytest.approx(found["weight"], rel=1e-3)
 
 
 def test_a_gripper_lifts_a_crate_by_friction() -> None:

@@ -84,7 +84,7 @@ def check_contact_numbers(item: str, **numbers: Any) -> dict[str, float | None]:
             continue
         if name in ("stiffness", "exponent", "young", "depth", "at_speed") and value <= 0.0:
             raise ModelError(item, name, value, "it must be above zero")
-        if name in ("friction", "static_friction", "rounding") and value < 0.0:
+        if name in ("friction", "static_friction", "rounding", "rolling", "spin") and value < 0.0:
             raise ModelError(item, name, value, "it must not be negative")
         if name == "restitution" and not 0.0 <= value <= 1.0:
             raise ModelError(item, name, value, "it lies between 0 (plastic) and 1 (elastic)")

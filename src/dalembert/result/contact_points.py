@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from ..arrays import Array, BoolArray, IndexArray
+from ..checks import set_fields
 
 if TYPE_CHECKING:
     from .result import Result
@@ -42,6 +43,8 @@ class ContactPoints:
         Sliding velocity.
     state : (n,) int
         1 sticks, 2 slides.
+    moment : (n, 3) N m
+        Of friction against rolling and spin, on the second shape, world axes; zero if left out.
     """
 
     time: IndexArray
@@ -53,6 +56,11 @@ class ContactPoints:
     gap: Array
     slip: Array
     state: IndexArray
+    moment: Array = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        if self.moment is None:
+            set_fields(self, moment=np.zeros_like(self.force))
 
     def __len__(self) -> int:
         return len(self.time)

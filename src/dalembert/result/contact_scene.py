@@ -48,7 +48,8 @@ def make_scene(model: Model, tables: ContactTables, excluded: IndexArray | None 
     shapes = tables.shapes
     poses = [np.concatenate([s.convex.rotation.ravel(), s.convex.position]) for s in shapes]
     rows = tables.excluded if excluded is None else np.concatenate([tables.excluded, excluded])
-    materials = np.array([[m.friction, m.static_friction, m.restitution] for m in tables.materials], dtype=float)
+    numbers = [[m.friction, m.static_friction, m.restitution, m.rolling, m.spin] for m in tables.materials]
+    materials = np.array(numbers, dtype=float)
     return _core.ContactScene(
         model,
         np.ascontiguousarray(tables.bodies, dtype=np.int64),

@@ -289,6 +289,8 @@ class System(SystemDisplay):
         depth: float | None = None,
         at_speed: float = 1.0,
         rounding: float | None = None,
+        rolling: float = 0.0,
+        spin: float = 0.0,
         without: Iterable[Any] = (),
         neighbours: bool = False,
     ) -> ContactGroup:
@@ -320,6 +322,9 @@ class System(SystemDisplay):
         rounding : float, m
             Radius of edges and corners of both sides; faces stay in place. Zero if left out; of a compliant contact 1 %
             of the thickness.
+        rolling, spin : float, m
+            Of rigid contact by steps: moments against rolling and against turning about the normal, up to that times
+            the normal force of each point.
         without : pairs of bodies
             ``[("calf", "thigh")]``: pairs that do not touch.
         neighbours : bool
@@ -354,7 +359,7 @@ class System(SystemDisplay):
         self._claim(name, "contact")
         numbers = {"friction": friction, "static_friction": static_friction, "restitution": restitution}
         numbers |= {"stiffness": stiffness, "exponent": exponent, "young": young, "poisson": poisson, "depth": depth}
-        numbers |= {"at_speed": at_speed, "rounding": rounding}
+        numbers |= {"at_speed": at_speed, "rounding": rounding, "rolling": rolling, "spin": spin}
         return add_contact(self, name, first, second, numbers, without, neighbours)
 
     def pair(

@@ -46,6 +46,8 @@ class ContactGroup:
     at_speed : float, m/s
         Approach velocity at which a compliant contact has its restitution.
     rounding : float or None, m
+    rolling, spin : float, m
+        Largest moments across and along the normal, divided by the normal force.
     without : tuple of (str, str)
         Pairs of bodies that do not touch.
     neighbours : bool
@@ -65,6 +67,8 @@ class ContactGroup:
     depth: float | None = None
     at_speed: float = 1.0
     rounding: float | None = None
+    rolling: float = 0.0
+    spin: float = 0.0
     without: tuple[tuple[str, str], ...] = ()
     neighbours: bool = False
 

@@ -62,6 +62,8 @@ class ContactMaterial:
         Mean of both materials; None: unknown.
     depth : float or None, m
         Compression under the static load; the stiffness follows from it.
+    rolling, spin : float, m
+        Largest moments across and along the normal, divided by the normal force.
     """
 
     friction: float = 0.0
@@ -73,6 +75,13 @@ class ContactMaterial:
     modulus: float | None = None
     poisson: float | None = None
     depth: float | None = None
+    rolling: float = 0.0
+    spin: float = 0.0
+
+    @property
+    def has_moments(self) -> bool:
+        """Whether there is friction against rolling or spin."""
+        return self.rolling > 0.0 or self.spin > 0.0
 
     @property
     def is_soft(self) -> bool:
@@ -88,7 +97,7 @@ def material_of_surfaces(
     Numbers of the contact come first, then those of the pair of surfaces, then those of the surfaces.
     """
     named = [surface for surface in (first, second) if surface is not None]
-    numbers: dict[str, Any] = {"at_speed": contact.at_speed}
+    numbers: dict[str, Any] = {"at_speed": contact.at_speed, "rolling": contact.rolling, "spin": contact.spin}
     chosen: list[str] = []
     for field in ("friction", "restitution"):
         given = [value for value in (getattr(contact, field), getattr(pair, field, None)) if value is not None]

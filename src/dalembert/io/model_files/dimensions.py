@@ -17,7 +17,7 @@ BODY = {"mass": "kg", "com": "m", "inertia": "kg m2", "at": "m"}
 START = {"position": _PLACE, "speed": _SPEED, "guess": ""}
 CONTACT = {
     "friction": "", "static_friction": "", "restitution": "", "stiffness": "", "exponent": "", "young": "Pa",
-    "poisson": "", "depth": "m", "at_speed": "m/s", "rounding": "m",
+    "poisson": "", "depth": "m", "at_speed": "m/s", "rounding": "m", "rolling": "m", "spin": "m",
 }  # fmt: skip
 PLACE = {"position": "m", "rotation": "", "velocity": "m/s", "angular_velocity": "rad/s"}
 

@@ -134,7 +134,9 @@ def _points(motion: Motion, chosen: Chosen) -> ContactPoints:
     found = motion.contact_points
     found = found.select(chosen(found.contact, found.shapes))
     side = chosen.sides(found.shapes)[:, None]
-    return found if (side > 0.0).all() else replace(found, normal=side * found.normal, force=side * found.force)
+    if (side > 0.0).all():
+        return found
+    return replace(found, normal=side * found.normal, force=side * found.force, moment=side * found.moment)
 
 
 def _summed(motion: Motion, points: ContactPoints, values: Array) -> Array:
@@ -171,7 +173,7 @@ def _center(motion: Motion, points: ContactPoints) -> Array:
 
 def _moment(motion: Motion, points: ContactPoints) -> Array:
     center = _center(motion, points)[points.time]
-    return _summed(motion, points, np.cross(points.position - center, points.force))
+    return _summed(motion, points, np.cross(points.position - center, points.force) + points.moment)
 
 
 _VECTORS: dict[str, tuple[str, str, Callable[[Motion, ContactPoints], Array]]] = {

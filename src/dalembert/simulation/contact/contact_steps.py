@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ... import _core
 from ...arrays import Array, BoolArray, IndexArray
 from ...compile.contacts import ContactTables
-from ...errors import ModelError
+from ...errors import GradientError, ModelError
 from ...model import Conditions, Model, State
 from ...model.sampled_loads import SampledLoads
 from ...result.contact_points import ContactExchanges, ContactPoints, least_norm_shares
@@ -49,9 +49,9 @@ class ContactLog:
         First point of each step.
     names : (n, 4) int
         Contact, two shapes, state.
-    numbers : (n, 15)
+    numbers : (n, 18)
         Position, normal and force (world axes), gap, slip, work of friction and of the normal force, and approach
-        velocity and time of an impact.
+        velocity and time of an impact; moment against rolling and spin.
     loads : (k, bodies, 6) N m and N
         [moment; force] on the bodies at their origins, world axes.
     efforts : (k, nv + cut nv) N m or N
@@ -165,6 +165,7 @@ class StepContacts:
             numbers[:, 9],
             numbers[:, 10],
             names[:, 3],
+            numbers[:, 15:18],
         )
 
     def _steps(self, t: Array) -> IndexArray:
@@ -329,6 +330,16 @@ class ContactSteps:
         """Whether some of them are of cut joints or ropes."""
         return bool((self.stops[:, 1] >= self.model.nv).any() or (self.friction[:, 0] >= self.model.nv).any())
 
+    def check_differentiable(self) -> None:
+        """Raise an error if rows act that have no derivatives."""
+        if self.has_cut_joints:
+            raise GradientError(
+                "runs with rigid contact have no derivatives with stops or dry friction of cut joints, or ropes: "
+                "use stops='soft' and friction='smooth', or cut the loop at another joint"
+            )
+        if any(material.has_moments for material in self.tables.materials):
+            raise GradientError("friction against rolling and spin has no derivatives: leave rolling= and spin= out")
+
     def stop_name(self, stop: int) -> str:
         """Return the name of the velocity that a stop limits."""
         return joint_name(self.model, int(self.stops[stop, 1]))
@@ -441,7 +452,7 @@ class ContactSteps:
     def log(self) -> ContactLog:
         """Return the log of the run so far."""
         if not self._parts:
-            empty = np.zeros((0, 15))
+            empty = np.zeros((0, 18))
             return ContactLog(
                 np.zeros(0),
                 np.zeros(0, dtype=np.int64),

@@ -98,7 +98,17 @@ def choose_contact(
     if kind == "soft" and rigid:
         remedy = "give it stiffness=, young= or depth=, or use contact='auto'"
         raise ModelError(f"contact {rigid[0]!r}", "stiffness", None, remedy)
-    automatic = "events" if by_events and error is None else "steps"
+    turning = _with_moments(model, soft)
+    if kind == "events" and turning:
+        remedy = (
+            "friction against rolling and spin works by steps: use contact='steps', or leave rolling= and spin= out"
+        )
+        raise ModelError(item, "contact", contact, f"{_listed(turning)}: {remedy}")
+    automatic = "events" if by_events and error is None and not turning else "steps"
+    if turning and kind == "auto" and by_events and rigid:
+        notes = (
+            f"rigid contact is by steps: friction against rolling and spin of {_listed(turning)} is not by events",
+        )
     way = "" if not rigid else kind if kind in ("events", "steps") else automatic
     if impacts != IMPACT_LAWS[0] and way == "steps":
         raise ModelError(item, "impacts", impacts, "contact by steps has impacts 'at once': use contact='events'")
@@ -171,6 +181,23 @@ def _kinds(model: Model) -> tuple[list[str], list[str]]:
         soft += [name] * any(material.is_soft for material in used)
         rigid += [name] * any(not material.is_soft for material in used)
     return soft, rigid
+
+
+def _with_moments(model: Model, soft: list[str]) -> list[str]:
+    """Return the names of contacts with friction against rolling or spin; refuse compliant ones."""
+    tables = model.contacts
+    assert tables is not None
+    found = []
+    for c, name in enumerate(tables.names):
+        numbers = tables.material_index[c]
+        used = [tables.materials[k] for k in np.unique(numbers[numbers >= 0]).tolist()]
+        for material in used:
+            if material.has_moments and material.is_soft and name in soft:
+                field = "rolling" if material.rolling else "spin"
+                remedy = "compliant contact has no such friction: leave it out, or leave the stiffness out"
+                raise ModelError(f"contact {name!r}", field, getattr(material, field), remedy)
+        found += [name] * any(material.has_moments for material in used)
+    return found
 
 
 def _listed(names: Any) -> str:

@@ -67,8 +67,9 @@ def parts_of_run(
     Raises
     ------
     GradientError
-        If it ends early.
+        If it ends early, or rows act that have no derivatives.
     """
+    contacts.check_differentiable()
     own = replace(contacts, keeps_parts=True)
     integrator = options.integrator(conditions, discontinuity_times)
     own.attach(integrator)
