@@ -64,6 +64,8 @@ class KinematicSweep:
         q, v, a, jerk, slack, q_last, v_last, t_last, status, done, *counts = found
         jerks = None if jerk is None else jerk[:done]
         where = (STATUS[status], q_last, v_last, t_last)
+        if done == len(times):
+            return cls(times, q, v, a, jerk, slack, *where, *counts)
         return cls(times[:done], q[:done], v[:done], a[:done], jerks, slack[:done], *where, *map(int, counts))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, overload
@@ -123,9 +124,9 @@ class Result(ResultDisplay, ResultExport, Answer):
         self._labels = labels
         self.t = _frozen("t", t, ())
         n = len(self.t)
-        rises = self.t[1:] - self.t[:-1]
-        in_order = (rises >= 0).all() or (self._may_fall and (rises <= 0).all())
-        if n == 0 or not np.isfinite(self.t).all() or not in_order:
+        # in order, what is no number is nowhere, and what is infinite at an end
+        in_order = (self.t[1:] >= self.t[:-1]).all() or (self._may_fall and (self.t[1:] <= self.t[:-1]).all())
+        if n == 0 or not in_order or not (math.isfinite(self.t[0]) and math.isfinite(self.t[-1])):
             raise ModelError("result", "t", t, "give at least one time, in order")
         self.conditions = conditions
         if labels is not None:
