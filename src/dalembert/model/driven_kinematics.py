@@ -33,7 +33,8 @@ class KinematicSweep:
     v, a : (n, nv) rad/s or m/s, per s
     jerk : (n, nv) rad/s3 or m/s3, or None
     slack : (n,)
-        Smallest pivot of the equations relative to the largest; zero at singular configurations.
+        Smallest pivot of the equations relative to the largest, or of planar linkages in closed form the smallest sine
+        of a transmission angle; zero at singular configurations.
     status : str
         ``"finished"``, ``"ended"`` (the branch ends), ``"open"`` (the first configuration does not close),
         ``"undetermined"`` (drives leave degrees of freedom), ``"contradicted"`` (no velocities or accelerations satisfy
