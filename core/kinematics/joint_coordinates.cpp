@@ -1,5 +1,6 @@
 #include "kinematics/joint_coordinates.hpp"
 #include "constraints/loop_workspace.hpp"
+#include "kinematics/dyad_chain.hpp"
 #include "system/drives.hpp"
 #include "tree/manifold.hpp"
 #include <algorithm>
@@ -31,6 +32,9 @@ struct RelativeForm {
   double *unused;                                   // nv + users x 6: forces of callbacks of which only laws are used
   double *still;                                    // nq + nv: state that callbacks receive
   double *x;                                        // nx
+  DyadChain chain;
+  enum class ChainUse { unknown, ready, not_here, none } chain_use = ChainUse::unknown;
+  std::ptrdiff_t next_try = 0, wait = 1; // row from which the chain is tried again, and rows in between
   Workspace<Dual> dual_ws;
   Dual *dual_q, *dual_v, *dual_values, *dual_bias, *dual_targets, *dual_a;
 
@@ -81,6 +85,8 @@ struct RelativeForm {
     for (int i = 0; i < rows; ++i)
       d[i] = targets[2 * rows + i] - d[i];
   }
+  // Rows of a motion from `row` on in closed form, as many as are certain; returns the row after them.
+  std::ptrdiff_t leap(SweepCall &call, std::ptrdiff_t row);
   // d/dt (J a + bias) while a stays, along q' = v, v' = a, t' = 1, in the first lane of dual numbers
   bool thirds(const double *q, const double *v, const double *a, double *d, double *j);
   void integrate(const double *q, const double *step, double *out) {
@@ -150,6 +156,44 @@ bool RelativeForm::thirds(const double *q, const double *v, const double *a, dou
   return true;
 }
 
+std::ptrdiff_t RelativeForm::leap(SweepCall &call, std::ptrdiff_t row) {
+  if (chain_use == ChainUse::none || row < next_try || call.count - row < W)
+    return row;
+  const double *q = call.q + (row - 1) * nq, *v = call.v + (row - 1) * nv, *a = call.a + (row - 1) * nv;
+  const double t0 = call.times[row - 1];
+  const auto build = [&] {
+    start_at_ground(m, ws, false);
+    compute_poses(m, ws, q);
+    place_in_world(m, ws);
+    const bool possible = build_chain(m, c, ws, q, chain);
+    chain_use = chain.complete ? ChainUse::ready : possible ? ChainUse::not_here : ChainUse::none;
+    return chain.complete;
+  };
+  bool matches = false;
+  if (chain_use == ChainUse::ready)
+    begin_rows(m, chain, t0, q, v, a, matches);
+  if (!matches && build()) // another branch since, or none before
+    begin_rows(m, chain, t0, q, v, a, matches);
+  const std::ptrdiff_t first = row;
+  while (matches && row < call.count && !call.stop()) {
+    const int count = int(std::min<std::ptrdiff_t>(chain_rows, call.count - row));
+    const int done = follow_chain(m, chain, call.times + row, count);
+    read_rows(m, chain, done, call.q + row * nq, call.v + row * nv, call.a + row * nv, call.slack + row);
+    row += done;
+    if (done < count)
+      break;
+    keep_row(m, chain, done);
+  }
+  if (row > first) {
+    std::copy_n(call.q + (row - 1) * nq, nq, call.q_last);
+    std::copy_n(call.v + (row - 1) * nv, nv, call.v_last);
+    call.t_last = call.times[row - 1], call.done = row, call.steps += row - first;
+  }
+  wait = row > first ? 1 : std::min<std::ptrdiff_t>(2 * wait, 16);
+  next_try = row + wait;
+  return row;
+}
+
 struct SweepMemory {
   unsigned char *known;
   kinematics::SweepWorkspace work;
@@ -190,6 +234,7 @@ std::size_t lay_out(std::byte *base, bool jerk, bool placed, RelativeForm &form,
     form.dual_bias = arena.take<Dual>(nc);
     form.dual_targets = arena.take<Dual>(3 * nc);
   }
+  arena.skip(lay_out(m, base ? arena.here() : nullptr, form.chain));
   arena.skip(kinematics::lay_out(form, base ? arena.here() : nullptr, memory.work));
   return arena.used;
 }

@@ -30,6 +30,7 @@
 //     rates(b), bends(q, v, c)       right-hand sides of (1), the first where positions were looked at last
 //     bool thirds(q, v, a, d, j)     the last one, and known jerks in their places; false if a law fails
 //     integrate(q, step, out), difference(q0, q1, out)
+//     leap(call, row)                optional: fills rows from `row` on by other means, returns the row after them
 #pragma once
 
 #include "kinematics/rank_elimination.hpp"
@@ -389,6 +390,23 @@ SweepStatus begin(Form &form, SweepWorkspace &work, double t, const double *q, d
   return move(form, work, at) ? SweepStatus::finished : SweepStatus::contradicted;
 }
 
+// goes on from a row that stands in the call
+template <class Form> bool resume(Form &form, SweepWorkspace &work, const SweepCall &call, std::ptrdiff_t row) {
+  Point &at = work.next;
+  at.t = call.times[row];
+  for (int k = 0; k < form.nq; ++k)
+    at.q[k] = call.q[row * form.nq + k];
+  for (int f = 0; f < form.nv; ++f)
+    at.v[f] = call.v[row * form.nv + f], at.a[f] = call.a[row * form.nv + f];
+  if (!form.look(at.t))
+    return false;
+  form.positions(at.q, work.r, work.J);
+  take_matrix(form, work, false);
+  keep_signs(work);
+  advance(work, true);
+  return true;
+}
+
 } // namespace kinematics
 
 // floor: scaled residual that rounding alone may leave
@@ -413,6 +431,14 @@ template <class Form> SweepStatus sweep(Form &form, kinematics::SweepWorkspace &
         return SweepStatus::callback_failed;
       continue;
     }
+    if constexpr (requires { form.leap(call, row); })
+      if (const std::ptrdiff_t reached = call.jerk ? row : form.leap(call, row); reached > row) {
+        if (reached == call.count)
+          return SweepStatus::finished;
+        if (!resume(form, work, call, reached - 1))
+          return SweepStatus::callback_failed;
+        row = reached;
+      }
     const double begin_at = work.here.t, whole = call.times[row] - begin_at;
     double part = 1.0;
     for (const std::int64_t last = call.steps + call.most;;) {

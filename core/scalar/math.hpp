@@ -199,16 +199,12 @@ DALEMBERT_INLINE Dual root(const Dual &x) {
   return {r, times_steep(x.slope, 0.5 / r)};
 }
 
-DALEMBERT_INLINE double arctan2(double y, double x) { return std::atan2(y, x); }
-DALEMBERT_INLINE Pack arctan2(Pack y, Pack x) {
-  for (int i = 0; i < W; ++i)
-    y.set(i, std::atan2(y[i], x[i]));
-  return y;
-}
+inline double arctan2(double y, double x) { return elementary::arctangent2(y, x); }
+inline Pack arctan2(Pack y, Pack x) { return elementary::arctangent2(y, x); }
 
 DALEMBERT_INLINE Dual arctan2(const Dual &y, const Dual &x) {
   const double square = x.value * x.value + y.value * y.value;
-  return {std::atan2(y.value, x.value), (y.slope * x.value - x.slope * y.value) / square};
+  return {arctan2(y.value, x.value), (y.slope * x.value - x.slope * y.value) / square};
 }
 
 // ---- what laws are made of
@@ -253,10 +249,24 @@ template <class T> DALEMBERT_INLINE T whole_turns(const T &angle) {
   constexpr double turn = 6.283185307179586476925;
   return turn * whole(angle * (1.0 / turn) + 0.5);
 }
-DALEMBERT_INLINE double power(double x, double y) {
-  return y == 1.5 && x >= 0.0 ? x * std::sqrt(x) : std::pow(x, y); // Hertz
+// whether the logarithms of elementary::ordinary_power have their digits: not of zeros, denormal numbers, infinities
+inline bool is_ordinary(double x, double y) {
+  const double a = std::fabs(x);
+  return a >= 2.2250738585072014e-308 && a <= 1.7976931348623157e308 && std::fabs(y) <= 1.7976931348623157e308;
+}
+inline double power(double x, double y) {
+  if (y == 1.5 && x >= 0.0)
+    return x * std::sqrt(x); // Hertz
+  return is_ordinary(x, y) ? elementary::ordinary_power(x, y) : std::pow(x, y);
 }
 inline Pack power(Pack x, Pack y) {
+  bool hertz = true, ordinary = true;
+  for (int i = 0; i < W; ++i)
+    hertz &= y[i] == 1.5 && x[i] >= 0.0, ordinary &= y[i] != 1.5 && is_ordinary(x[i], y[i]);
+  if (hertz)
+    return x * root(x);
+  if (ordinary)
+    return elementary::ordinary_power(x, y);
   for (int i = 0; i < W; ++i)
     x.set(i, power(x[i], y[i]));
   return x;

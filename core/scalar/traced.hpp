@@ -135,7 +135,7 @@ inline Traced root(const Traced &x) {
 }
 inline Traced arctan2(const Traced &y, const Traced &x) {
   const double square = x.value * x.value + y.value * y.value;
-  return trace(std::atan2(y.value, x.value), y, x.value / square, x, -y.value / square);
+  return trace(arctan2(y.value, x.value), y, x.value / square, x, -y.value / square);
 }
 inline Traced exponential(const Traced &x) {
   const double y = exponential(x.value);

@@ -51,6 +51,28 @@ def test_functions_are_as_accurate_as_stated(name: str) -> None:
     assert worst < BOUNDS[name]
 
 
+PAIRS = {"atan2(s, {})": (mpmath.atan2, 1.6), "s**({})": (mpmath.power, 1.5)}
+
+
+@pytest.mark.parametrize("formula", PAIRS)
+@pytest.mark.parametrize("second", [2.3, -0.7, 1e-3, -41.25, 3.0])
+def test_functions_of_two_arguments_are_as_accurate_as_stated_alone_and_in_batches(formula: str, second: float) -> None:
+    model, (function, bound) = slider(formula.format(second)), PAIRS[formula]
+    x = arguments("atan")
+    x = x[x != 0]  # zeros have no sign in mpmath
+    if "**" in formula:  # neither overflow nor numbers with fewer digits
+        x = np.abs(x) if second % 1 else x
+        x = x[np.abs(second * np.log2(np.abs(x))) < 1000]
+    found = evaluate(model, x)
+    alone = np.array([model.forward_dynamics([each], [0.0])[0] for each in x[::7]])
+    np.testing.assert_array_equal(found[::7].view(np.int64), alone.view(np.int64))
+    with mpmath.workprec(200):
+        for value, argument in zip(found, x, strict=True):
+            exact = function(mpmath.mpf(float(argument)), mpmath.mpf(second))
+            unit = max(np.spacing(abs(float(exact))), 5e-324)
+            assert abs(mpmath.mpf(float(value)) - exact) < bound * mpmath.mpf(float(unit)), argument
+
+
 @pytest.mark.parametrize("name", BOUNDS)
 def test_a_state_has_the_same_bits_alone_and_in_a_batch(name: str) -> None:
     model, x = slider(f"{name}(s)"), arguments(name)[::7]

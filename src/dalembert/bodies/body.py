@@ -131,6 +131,15 @@ class Body:
         self.expressions = {**by_mass, **by_com, **by_inertia}
         return mass, com, flat
 
+    def copy_to(self, system: System) -> Body:
+        """Return a copy in another system, without markers; nothing is checked."""
+        copied = object.__new__(Body)
+        copied.__dict__.update(self.__dict__)
+        copied.system, copied.markers = system, {}
+        copied.com, copied.inertia = np.array(self.com), np.array(self.inertia)
+        copied.expressions, copied.visuals = dict(self.expressions), list(self.visuals)
+        return copied
+
     def validate(self) -> None:
         """Raise `ModelError` unless mass and inertia are physically possible."""
         item = f"body {self.name!r}"

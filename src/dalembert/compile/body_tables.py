@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from ..arrays import Array
+from ..arrays import Array, IndexArray
 from ..errors import ModelError
 from ..system.topology import Forest, TreeJoint
 from .body_layout import BodySlot
@@ -30,29 +31,37 @@ def flatten_bodies(
     places = frames.layout
     own = _inertias(forest, frames)
     rows = table("bodies", len(places.rows))
+    user = np.array([place.user for place in places.rows], dtype=int)
+    rigid = np.array([place.kind == "rigid" for place in places.rows], dtype=bool)
+    jointed = np.flatnonzero(rigid | np.array([place.kind == "carrier" for place in places.rows], dtype=bool))
+    rows["parent"], rows["owner"] = [place.parent for place in places.rows], user
+    k = user[jointed]
+    rows["joint"][jointed] = k
+    rows["R_PJ"][jointed], rows["p_PJ"][jointed] = frames.R_PJ[k - 1].reshape(-1, 9), frames.p_PJ[k - 1]
+    rows["R_FB"][jointed], rows["p_FB"][jointed] = frames.R_FB[k].reshape(-1, 9), frames.p_FB[k]
+    _set_joints(rows, jointed, [forest.joints[number - 1] for number in k.tolist()], joints)
+    k = user[rigid]
+    rows["user"][rigid] = k
+    rows["mass"][rigid], rows["h"][rigid], rows["J"][rigid] = own[0][k - 1], own[1][k - 1], own[2][k - 1]
     for row, place in zip(rows, places.rows, strict=True):
-        k = place.user
-        row["parent"], row["owner"] = place.parent, k
-        if place.kind in ("rigid", "carrier"):
-            joint = forest.joints[k - 1]
-            row["R_PJ"], row["p_PJ"] = frames.R_PJ[k - 1].ravel(), frames.p_PJ[k - 1]
-            row["R_FB"], row["p_FB"] = frames.R_FB[k].ravel(), frames.p_FB[k]
-            row["joint"] = k
-            _set_joint(row, joint, joints)
-        if place.kind == "rigid":
-            row["user"] = k
-            row["mass"], row["h"], row["J"] = own[0][k - 1], own[1][k - 1], own[2][k - 1]
-        elif place.kind != "carrier":
+        if place.kind not in ("rigid", "carrier"):
             _set_flexible(row, place, forest, frames)
     return {"bodies": rows, "markers": joint_markers(forest, frames), "armature": _armatures(forest, names)}
 
 
-def _set_joint(row: Any, joint: TreeJoint, joints: ConnectionProgramTables) -> None:
-    element = joint.element
-    row["reversed"], row["pitch"] = joint.reversed, element.parameter
-    if element.kernel:
-        row["kind"] = _core.joints[element.kernel, joint.reversed]
-    else:
+def _set_joints(
+    rows: NDArray[Any], places: IndexArray, tree: Sequence[TreeJoint], joints: ConnectionProgramTables
+) -> None:
+    """Set the joints of the rows at some places."""
+    rows["reversed"][places] = [joint.reversed for joint in tree]
+    rows["pitch"][places] = [joint.element.parameter for joint in tree]
+    kinds = _core.joints
+    for place, joint in zip(places.tolist(), tree, strict=True):
+        element = joint.element
+        if element.kernel:
+            rows["kind"][place] = kinds[element.kernel, joint.reversed]
+            continue
+        row = rows[place]
         row["form"], row["nv"] = number("joint_form", "custom"), element.nv
         row["program"] = joints.of_joint(joint.name, element, reversed=joint.reversed)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import gc
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
@@ -110,6 +112,23 @@ def compile_system(origin: System) -> Compiled:
         If the data of a body are impossible, a joint that carries mass has a degree of freedom without inertia, or the
         shapes of a contact cannot touch.
     """
+    with _without_collection():
+        return _compile(origin)
+
+
+@contextmanager
+def _without_collection() -> Iterator[None]:
+    """Pause the search for cyclic garbage: it takes a quarter of the time of large systems and finds nothing."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def _compile(origin: System) -> Compiled:
     for body in origin.bodies.values():
         body.validate()
     system = _with_chain_limits(replace_driven_angles(_from_starts(with_massless_links(origin.copy()))))

@@ -17,10 +17,10 @@ from ..bodies.markers import Marker
 from ..connections.constraints.geometric import Constraint
 from ..connections.elements.signals import Sensor
 from ..connections.joints import Joint
-from ..system.topology import Forest
+from ..system.topology import Forest, TreeJoint
 from .body_layout import BodyLayout, modes_of
 
-__all__ = ["FrameMap", "row_axes"]
+__all__ = ["FrameMap", "joint_axes", "row_axes"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,20 +55,21 @@ class FrameMap:
         flexible = [False, *(bool(modes_of(forest.system.bodies[name])) for name in forest.bodies[1:])]
         R_FB, p_FB = np.tile(np.eye(3), (nb + 1, 1, 1)), np.zeros((nb + 1, 3))
         R_PJ, p_PJ = np.empty((nb, 3, 3)), np.empty((nb, 3))
-        for k, (joint, parent) in enumerate(zip(forest.joints, forest.parent, strict=True)):
-            axes = joint.element.frame()
-            if joint.reversed:
-                axes = axes @ np.array(joint.element.reversal)
-            inboard, outboard = joint.inboard, joint.outboard
-            if flexible[parent]:
-                at_node = places.rows[places.inboard[k] - 1].kind == "node"
-                R_PJ[k], p_PJ[k] = inboard.rotation @ axes, _arm(inboard) if at_node else inboard.position
-            else:
-                R_PJ[k] = R_FB[parent] @ (inboard.rotation @ axes)
-                p_PJ[k] = R_FB[parent] @ inboard.position + p_FB[parent]
-            R_BF = outboard.rotation @ axes
-            R_FB[k + 1] = R_BF.T
-            p_FB[k + 1] = -R_BF.T @ outboard.position
+        if not nb:
+            return cls(R_FB, p_FB, R_PJ, p_PJ, places)
+        axes = np.array([joint_axes(joint) for joint in forest.joints])
+        inboard = [joint.inboard for joint in forest.joints]
+        outboard = [joint.outboard for joint in forest.joints]
+        R_FB[1:] = (np.array([marker.rotation for marker in outboard]) @ axes).transpose(0, 2, 1)
+        p_FB[1:] = -(R_FB[1:] @ np.array([marker.position for marker in outboard])[:, :, None])[:, :, 0]
+        parents = np.asarray(forest.parent)
+        R_BJ = np.array([marker.rotation for marker in inboard]) @ axes
+        R_PJ[:] = R_FB[parents] @ R_BJ
+        p_PJ[:] = (R_FB[parents] @ np.array([marker.position for marker in inboard])[:, :, None])[:, :, 0]
+        p_PJ += p_FB[parents]
+        for k in np.flatnonzero(np.array(flexible)[parents]).tolist():
+            at_node = places.rows[places.inboard[k] - 1].kind == "node"
+            R_PJ[k], p_PJ[k] = R_BJ[k], _arm(inboard[k]) if at_node else inboard[k].position
         return cls(R_FB, p_FB, R_PJ, p_PJ, places)
 
     def to_kernel(self, body: int, rotation: Array, position: Array) -> tuple[Array, Array]:
@@ -98,6 +99,12 @@ class FrameMap:
         """Return the fields of a row between two markers: carriers and poses in F, rotated by `axes`."""
         (body_a, R_A, p_A), (body_b, R_B, p_B) = self.place(first, axes[0]), self.place(second, axes[1])
         return {"body_a": body_a, "R_FA": R_A, "p_FA": p_A, "body_b": body_b, "R_FB": R_B, "p_FB": p_B}
+
+
+def joint_axes(joint: TreeJoint) -> Array:
+    """Return the axes (3, 3) of a tree joint in its first marker, local z along its axis."""
+    axes = joint.element.frame()
+    return axes @ np.array(joint.element.reversal) if joint.reversed else axes
 
 
 def row_axes(element: Joint | Constraint) -> tuple[Array, Array]:

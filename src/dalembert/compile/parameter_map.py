@@ -40,7 +40,7 @@ from ..rotation import rotation_vectors
 from ..system.topology import Forest
 from .body_layout import modes_of
 from .element_tables import ElementTables
-from .frames import FrameMap, row_axes
+from .frames import FrameMap, joint_axes, row_axes
 from .names import Names, full_names
 from .schema import number, table
 
@@ -52,6 +52,7 @@ _PLACE_UNITS = ("m", "m", "m", "rad", "rad", "rad")
 _BODY = ("mass", "com.x", "com.y", "com.z", *(f"inertia.{ij}" for ij in ("xx", "xy", "xz", "yy", "yz", "zz")))
 _BODY_UNITS = ("kg", "m", "m", "m", *["kg m2"] * 6)
 _ENDS = ("first", "second", "third", *(f"end_{k}" for k in range(4, 12)))
+_IDENTITY, _ZERO = np.eye(3), np.zeros(3)
 JOINT_DATA_FIELDS = ("lower", "upper", "static_friction", "restitution", "max_speed")
 
 
@@ -233,7 +234,7 @@ class _Collector:
         """Add a group of parameters, some with expressions; return the index of the first."""
         first = len(self.values)
         self.follows.update({first + k: expression for k, expression in (follow or {}).items()})
-        self.values += [float(x) for x in values]
+        self.values += map(float, values)
         self.groups.append(ParameterGroup(what, key, tuple(names), tuple(units), first))
         return first
 
@@ -267,7 +268,7 @@ class _Collector:
             key: tuple[Any, ...] = called[1] if called is not None else ()
             if marker.label is not None:
                 prefix, key = f"{marker.body.name}.{marker.label}", ("named", marker.body.name, marker.label)
-            values = (*marker.position, *_turn(marker.rotation))
+            values = (*marker.position.tolist(), *_turn(marker.rotation).tolist())
             names = [f"{prefix}.{label}" for label in _PLACE]
             place = self.add("marker", key, names, _PLACE_UNITS, values, _at(_PLACE, marker.expressions))
         self._marker_rows.append((marker.rotation, marker.position, place))
@@ -288,7 +289,7 @@ class _Collector:
         return len(self._marker_rows) - 1
 
     def _pose(self, target: str, row: int, marker: int, base: int, axes: Array | None) -> None:
-        turned = np.eye(3) if axes is None else axes
+        turned = _IDENTITY if axes is None else axes
         self.poses.append((marker, base, number("pose_target", target), row, turned))
 
     # ---- parts of a description
@@ -312,9 +313,7 @@ class _Collector:
         axes_of, markers, inertias = np.zeros((nb, 9)), np.zeros(nb, dtype=np.int32), []
         for k, (joint, parent) in enumerate(zip(forest.joints, forest.parent, strict=True), start=1):
             body = forest.system.bodies[forest.bodies[k]]
-            axes = joint.element.frame()
-            if joint.reversed:
-                axes = axes @ np.array(joint.element.reversal)
+            axes = joint_axes(joint)
             axes_of[k - 1], markers[k - 1] = axes.ravel(), self.marker(joint.outboard)
             carrier, start = int(places.carrier[k]), int(places.inboard[k - 1])
             kind = places.rows[start - 1].kind if start else "rigid"
@@ -324,8 +323,8 @@ class _Collector:
             self._pose("body", carrier, -1, k, None)
             self.pose("marker", k - 1, joint.inboard if joint.reversed else joint.outboard)
             if not modes_of(body):
-                J = body.inertia
-                values = (body.mass, *body.com, J[0, 0], J[0, 1], J[0, 2], J[1, 1], J[1, 2], J[2, 2])
+                (xx, xy, xz), (_, yy, yz), (_, _, zz) = body.inertia.tolist()
+                values = (body.mass, *body.com.tolist(), xx, xy, xz, yy, yz, zz)
                 names = [f"{body.name}.{label}" for label in _BODY]
                 follow = _at(_BODY, body.expressions)
                 inertias.append((carrier, k, self.add("body", (body.name,), names, _BODY_UNITS, values, follow)))
@@ -507,12 +506,13 @@ class _Collector:
         markers, poses = table("marker_maps", len(self._marker_rows)), table("pose_maps", len(self.poses))
         if self._marker_rows:
             R, p, places = zip(*self._marker_rows, strict=True)
-            markers["R"], markers["p"], markers["number"] = np.array(R).reshape(-1, 9), np.array(p), places
+            markers["R"], markers["p"] = np.concatenate(R).reshape(-1, 9), np.concatenate(p).reshape(-1, 3)
+            markers["number"] = places
         if self.poses:
             *columns, axes = zip(*self.poses, strict=True)
             for field, column in zip(("marker", "base", "target", "row"), columns, strict=True):
                 poses[field] = column
-            poses["axes"] = np.array(axes).reshape(-1, 9)
+            poses["axes"] = np.concatenate(axes).reshape(-1, 9)
         scalars = table("scalar_maps", len(self.scalars))
         for field, column in zip(
             ("number", "second", "target", "row", "factor"), zip(*self.scalars, strict=True), strict=False
@@ -571,7 +571,7 @@ def _of_elements(forest: Forest, elements: ElementTables) -> dict[int, Expressio
 
 def _turn(rotation: Array) -> Array:
     """Return the rotation vector of a rotation; exactly zero for the identity."""
-    return np.zeros(3) if (rotation == np.eye(3)).all() else rotation_vectors(rotation[None])[0]
+    return _ZERO if (rotation == _IDENTITY).all() else rotation_vectors(rotation[None])[0]
 
 
 def _coordinate_unit(place: tuple[Connection, int]) -> str:

@@ -33,7 +33,8 @@ class KinematicSweep:
     v, a : (n, nv) rad/s or m/s, per s
     jerk : (n, nv) rad/s3 or m/s3, or None
     slack : (n,)
-        Smallest pivot of the equations relative to the largest; zero at singular configurations.
+        Smallest pivot of the equations relative to the largest, or of planar linkages in closed form the smallest sine
+        of a transmission angle; zero at singular configurations.
     status : str
         ``"finished"``, ``"ended"`` (the branch ends), ``"open"`` (the first configuration does not close),
         ``"undetermined"`` (drives leave degrees of freedom), ``"contradicted"`` (no velocities or accelerations satisfy
@@ -64,6 +65,8 @@ class KinematicSweep:
         q, v, a, jerk, slack, q_last, v_last, t_last, status, done, *counts = found
         jerks = None if jerk is None else jerk[:done]
         where = (STATUS[status], q_last, v_last, t_last)
+        if done == len(times):
+            return cls(times, q, v, a, jerk, slack, *where, *counts)
         return cls(times[:done], q[:done], v[:done], a[:done], jerks, slack[:done], *where, *map(int, counts))
 
 

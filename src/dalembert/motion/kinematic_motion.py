@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from ..compile.contacts import left_out_notes
 from ..errors import AssemblyError, SingularityError
 from ..model import Conditions, Model
 from ..model.argument_errors import checked_configuration
-from ..model.drive_targets import constraint_targets, drive_targets
+from ..model.drive_targets import constraint_targets
 from ..model.driven_kinematics import KinematicSweep
 from ..model.state import StateLike
 from ..result import Result, Stats, single_period
@@ -107,7 +108,7 @@ def kinematics(
     """
     began = time.perf_counter()
     one_of(_ITEM, "on_error", on_error, ("raise", "return"))
-    own = getattr(system, "kinematics", None)
+    own = None if isinstance(system, (Model, System)) else getattr(system, "kinematics", None)
     if callable(own):  # natural coordinates
         return own(times=times, drive=drive, values=values, speed=speed, state=state, on_error=on_error)
     request = make_request(system, times, drive, values, speed)
@@ -132,19 +133,25 @@ class DenseKinematics:
     """
 
     def __init__(self, model: Model, found: KinematicSweep, held: Conditions | None) -> None:
-        regular = found.slack > 0.0
-        self.model, self.t, self.q, self.held = model, found.t[regular], found.q[regular], held
+        self.model, self.held, self._found = model, held, found
+
+    @cached_property
+    def _regular(self) -> tuple[Array, Array]:
+        """Times and configurations of the rows that are not at bifurcations."""
+        regular = self._found.slack > 0.0
+        return self._found.t[regular], self._found.q[regular]
 
     def __call__(self, times: Array) -> tuple[Array, Array, Array]:
         """Return q, v, x at times (k,) s."""
         q = np.empty((len(times), self.model.nq))
         v = np.empty((len(times), self.model.nv))
-        rows = np.clip(np.searchsorted(self.t, times, side="right") - 1, 0, len(self.t) - 1)  # regular ones
+        t, at = self._regular
+        rows = np.clip(np.searchsorted(t, times, side="right") - 1, 0, len(t) - 1)
         for row in np.unique(rows):
             mine = np.flatnonzero(rows == row)
             order = mine[np.argsort(times[mine], kind="stable")]
-            points, inverse = np.unique(np.concatenate([self.t[row : row + 1], times[order]]), return_inverse=True)
-            found = _follow_drives(self.model, points, self.q[row], self.held)
+            points, inverse = np.unique(np.concatenate([t[row : row + 1], times[order]]), return_inverse=True)
+            found = _follow_drives(self.model, points, at[row], self.held)
             if found.status != "finished":
                 raise SingularityError(f"the motion at t = {points[len(found.t)]:.6g} s could not be found")
             q[order], v[order] = found.q[inverse[1:]], found.v[inverse[1:]]
@@ -183,9 +190,9 @@ def _in_parts(request: KinematicRequest, first: Array, held: Conditions | None) 
 
 def _across(model: Model, found: KinematicSweep, held: Conditions | None) -> KinematicSweep:
     """Return the motion with rates at bifurcations interpolated from both sides, by Hermite's quintic."""
-    singular = np.flatnonzero(found.slack == 0.0)
-    if not len(singular):
+    if found.slack.all():
         return found
+    singular = np.flatnonzero(found.slack == 0.0)
     v, a = found.v.copy(), found.a.copy()
     for row in singular:
         if not 0 < row < len(found.t) - 1:
@@ -237,11 +244,15 @@ def _closed(model: Model, q: Array, t: float) -> bool:
     """Return True if a guess is already a closed position."""
     if model.flexible_names or model.nq != model.nv or not all(model.holonomic):
         return False
-    given = drive_targets(model, t)[0]
-    if not (np.isnan(given) | (given == q)).all():
-        return False
-    gap = model.constraint_residual(q, t=t) - constraint_targets(model, t)[0]
-    return float(np.abs(gap).max(initial=0.0)) <= 1e-13 * min(1.0, model.length)
+    at: list[float] = q.tolist()
+    for drive in model.joint_drives:
+        start = model.q_slice(drive.connection.name).start
+        given = drive.given(t)[0].tolist()
+        if any(at[start + k] != value for k, value in zip(drive.coordinate_indices, given, strict=False)):
+            return False
+    gap = (model.constraint_residual(q, t=t) - constraint_targets(model, t)[0]).tolist()
+    least = 1e-13 * min(1.0, model.length)
+    return all(abs(x) <= least for x in gap)
 
 
 def _result(
@@ -252,8 +263,8 @@ def _result(
     model, notes = request.model, list(request.notes) + left_out_notes(request.model.contacts)
     if held is not None:
         notes.append(f"{', '.join(model.flexible_names)}: kept undeformed")
-    singular = found.t[found.slack == 0.0]
-    if len(singular):
+    if not found.slack.all():
+        singular = found.t[found.slack == 0.0]
         listed = ", ".join(f"{t:.6g}" for t in singular[:6]) + ", ..." * (len(singular) > 6)
         where = f"{request.axis.name} = {listed}{request.axis.ending}"
         notes.append(f"singular positions at {where}: rates there are those of the motion that passes through")

@@ -6,6 +6,7 @@ position, integrated from the start of the motion.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -117,9 +118,10 @@ def _numbers(name: str, values: ArrayLike) -> Array:
         found = np.array(values, dtype=float)
     except (TypeError, ValueError):
         raise ModelError(_ITEM, f"values of {name!r}", values, "give numbers, rad or m") from None
-    if found.ndim > 1 or not found.size or not np.isfinite(found).all():
+    largest = float(np.abs(found).max(initial=0.0))
+    if found.ndim > 1 or not found.size or not math.isfinite(largest):
         raise ModelError(_ITEM, f"values of {name!r}", values, "give finite numbers, one sequence")
-    if float(np.abs(found).max()) > _MAX_DRIVE_VALUE:
+    if largest > _MAX_DRIVE_VALUE:
         remedy = f"give numbers up to {_MAX_DRIVE_VALUE:.0e}: larger ones have too few digits"
         raise ModelError(_ITEM, f"values of {name!r}", values, remedy)
     return found
@@ -127,9 +129,12 @@ def _numbers(name: str, values: ArrayLike) -> Array:
 
 def in_order(times: ArrayLike) -> Array:
     """Return times (n,) that increase."""
-    found = _numbers("times", times)
-    found = np.atleast_1d(found)
-    if (np.diff(found) <= 0.0).any():
+    if isinstance(times, np.ndarray) and times.dtype == float and times.ndim == 1 and len(times) > 1:
+        found = times.copy()  # those that increase are numbers, and the largest are at the ends
+        if (found[1:] > found[:-1]).all() and max(-found[0], found[-1]) <= _MAX_DRIVE_VALUE:
+            return found
+    found = np.atleast_1d(_numbers("times", times))
+    if (found[1:] <= found[:-1]).any():
         raise ModelError(_ITEM, "times", times, "give times that increase")
     return found
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..bodies.body import Body
 from ..bodies.markers import Marker
 from ..connections.connection import Connection
 from ..connections.constraints.couplings import CoordinateConnection
@@ -25,18 +23,14 @@ def copy_system(system: System, new: System) -> System:
     bodies = {id(system.ground): new.ground}
     new.ground.visuals, new.ground.surface = list(system.ground.visuals), system.ground.surface
     for body in system.bodies.values():
-        copied = Body(new, body.name, mass=body.mass, com=body.com, inertia=body.inertia, strict=body.strict)
-        copied.shape, copied.color, copied.surface = body.shape, body.color, body.surface
-        copied.expressions = dict(body.expressions)
-        copied.flexible = body.flexible
-        copied.visuals = list(body.visuals)
-        new.bodies[body.name] = copied
+        new.bodies[body.name] = copied = body.copy_to(new)
         bodies[id(body)] = copied
     markers: dict[int, Marker] = {}
 
     def twin(marker: Marker) -> Marker:
         position, rotation = marker.position.copy(), marker.rotation.copy()
-        return replace(marker, body=bodies[id(marker.body)], position=position, rotation=rotation)
+        body = bodies[id(marker.body)]
+        return Marker(body, position, rotation, marker.label, marker.shape, marker.arm, marker.expressions)
 
     for body in (system.ground, *system.bodies.values()):
         for marker in body.markers.values():

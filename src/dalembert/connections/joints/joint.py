@@ -24,7 +24,7 @@ Coordinates are radians and metres. All zero (quaternion (1, 0, 0, 0)) means tha
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -347,12 +347,16 @@ def frame_with_z(axis: Axis) -> Array:
     The first column is the coordinate axis that follows the largest component of `axis`
     cyclically, made perpendicular; so ``"z"`` gives (x, y, z) and ``"x"`` gives (y, z, x).
     """
-    n = np.asarray(axis, dtype=float)
+    return _frame_with_z(*np.asarray(axis, dtype=float).tolist()).copy()
+
+
+@lru_cache(maxsize=1024)  # large systems have few axes
+def _frame_with_z(nx: float, ny: float, nz: float) -> Array:
+    n = np.array([nx, ny, nz])
     x = np.eye(3)[(int(np.abs(n).argmax()) + 1) % 3]
     x = x - n * (n @ x)
     x /= np.linalg.norm(x)
-    (a, b, c), (d, e, f) = n, x  # np.cross takes ten times as long
-    return np.column_stack([x, [b * f - c * e, c * d - a * f, a * e - b * d], n])
+    return np.column_stack([x, np.cross(n, x), n])
 
 
 def turn_about_z(axes: Array, C: Array) -> float:
