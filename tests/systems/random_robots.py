@@ -17,7 +17,7 @@ FEATURES = ("tree", "mimic", "rope", "spring", "loop")
 
 
 def random_robot(seed: int) -> da.System:
-    """Return the system of a seed; its feature is ``FEATURES[seed % 5]``. Some cannot be closed, or start off limits."""
+    """Return the system of a seed, with ``FEATURES[seed % 5]``. Some cannot be closed, or start off limits."""
     rng = np.random.default_rng([seed, 77])
     s = da.System(f"robot {seed}", gravity=tuple(rng.normal(size=3) * 6))
     tips: list[Any] = [s.ground]
