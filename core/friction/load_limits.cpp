@@ -249,13 +249,20 @@ void find_jammed_rows(Change &c) {
       w.slides.push_back(k);
   if (w.slides.empty())
     return;
-  write_signs(f, w.zero);
-  const bool known = evaluate_loads(c); // without friction
-  set_limits(c);
-  if (!known)
-    std::fill(w.friction.begin(), w.friction.end(), 1.0);
-  apply_modes(c.i, f);
-  const double gain = friction_gain(c);
+  double gain = 0.0;
+  for (const bool with_friction : {false, true}) { // loads may turn where friction is large: then its gain changes
+    with_friction ? apply_modes(c.i, f) : write_signs(f, w.zero);
+    const bool known = evaluate_loads(c);
+    if (!known && with_friction)
+      return;
+    set_limits(c);
+    if (!known)
+      std::fill(w.friction.begin(), w.friction.end(), 1.0);
+    apply_modes(c.i, f);
+    gain = friction_gain(c);
+    if (gain >= jamming_gain)
+      break;
+  }
   if (!(gain >= jamming_gain))
     return;
   const double most = *std::max_element(w.sums.begin(), w.sums.begin() + std::ptrdiff_t(w.slides.size()));

@@ -204,15 +204,18 @@ void make_change(Change &c, const std::vector<std::int32_t> &passed) {
   c.undecided = !record_progress(c.f, c.i.run.t, w.before, c.log.impacts);
 }
 
-// sliding rows without a friction that is consistent with their load
+// Sliding rows without a friction that is consistent with their load: while stuck rows hold, or without them.
 void find_jams(Change &c) {
   ChangeWorkspace &w = c.w;
-  release_rows(c);
   read_motion(c);
   for (int k = 0; k < c.n; ++k)
     w.sliding[at(k)] = c.f.movable[at(k)] && c.f.modes.sign[at(k)] != 0.0;
-  c.f.modes.locked.clear();
   find_jammed_rows(c);
+  release_rows(c);
+  const bool held = !c.f.modes.locked.empty();
+  c.f.modes.locked.clear();
+  if (held && w.jams.empty() && !c.failed)
+    find_jammed_rows(c);
 }
 
 void find_groups(FrictionRun &f) {

@@ -134,7 +134,6 @@ def _check_ensembles(case: RandomFrictionSystem, model: da.Model) -> None:
         # with loops, states between steps are put on the loops anew, and implicit steps may be repeated for them
         rtol, atol = (RTOL, RTOL) if case.seed in STIFF else (1e-13, 1e-14)
         for many, alone in ((one.q[k], single.q), (one.v[k], single.v)):
-            assert np.array_equal(many[-1], alone[-1])
             assert model.nc or np.array_equal(many, alone)
             np.testing.assert_allclose(many, alone, rtol=rtol, atol=atol)
 
