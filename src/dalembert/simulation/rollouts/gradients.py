@@ -109,8 +109,8 @@ def rollout_gradient(
     ]
     if r.request.contact is not None:
         seeds[0] = _tangent(model, r.q, seeds[0])
-        found, notes = contact_gradients(r, seeds, names)
-        return RolloutGradient(model, *found, r.control_names, names, r.status, notes)
+        gradients, notes = contact_gradients(r, seeds, names)
+        return RolloutGradient(model, *gradients, r.control_names, names, r.status, notes)
     finished = np.array([status == "finished" for status in r.status])
     rows = len(r.t) - (not r.channels.linear)
     by_q, by_v = np.full((len(r), model.nv), np.nan), np.full((len(r), model.nv), np.nan)

@@ -251,7 +251,8 @@ def sensitivity(
     if isinstance(source, StepContacts):
         return _by_steps(result, source, directions, readings, wanted, names)
     fixed = _fixed_discontinuity_times(result, settings, t_start, t_end)
-    contacts, start_notes = closed_contacts(result), []
+    contacts = closed_contacts(result)
+    start_notes: list[str] = []
     if contacts is not None:
         directions, start_notes = contacts.on_closed_points(directions)
     order = sorted(range(len(names)), key=lambda k: directions[k].number is None)  # parameters first
