@@ -102,7 +102,7 @@ static void set_free_turns(const FreeBlock &block, const Pose<double> &X, const 
                            double *J, double *Y) {
   for (int e = 0; e < count; ++e, J += 6, Y += 6) {
     const Vec3<double> n = mul_t(X.R, Vec3<double>{sign * axes[3 * e], sign * axes[3 * e + 1], sign * axes[3 * e + 2]});
-    const Motion<double> moves = respond_freely(block, {n, zero3<double>()});
+    const Motion<double> moves = respond_freely<double>(block, Load<double>{n, zero3<double>()});
     J[0] = n.x, J[1] = n.y, J[2] = n.z;
     Y[0] = moves.w.x, Y[1] = moves.w.y, Y[2] = moves.w.z, Y[3] = moves.v.x, Y[4] = moves.v.y, Y[5] = moves.v.z;
   }
