@@ -86,7 +86,8 @@ class CoreChanges:
         modes = (found[name][chosen] for name in ("sign", "side", "stuck", "immobile"))
         self.sign, self.side, self.stuck, self.immobile = modes
         self._locked, self._unloaded, self._holding_laws, self._sliding_laws = (
-            _RowsOfChanges(*found[name], chosen) for name in ("locked", "unloaded", "holding_laws", "sliding_laws")
+            _RowsOfChanges(found[name][0], found[name][1], chosen)
+            for name in ("locked", "unloaded", "holding_laws", "sliding_laws")
         )
         self.reaches_last = chosen.stop is None or chosen.stop >= len(found["t"])
         first, number = chosen.start or 0, found["impacts"][:, 0]
