@@ -106,7 +106,10 @@ def our_calls(model: Model, s: State) -> peers.Kernels:
     return {
         "forward": {"forward_dynamics": partial(model.forward_dynamics, s.q, s.v, s.tau)},
         "inverse": {"inverse_dynamics": partial(model.inverse_dynamics, s.q, s.v, s.a)},
-        "mass": {"mass_matrix": partial(model.mass_matrix, s.q)},
+        "mass": {
+            "mass_matrix": partial(model.mass_matrix, s.q),
+            "sparse_mass_matrix": partial(model.sparse_mass_matrix, s.q, out=model.sparse_mass_matrix(s.q)),
+        },
         "derivatives": {"d_forward_dynamics": partial(model.d_forward_dynamics, s.q, s.v, s.tau)},
     }
 

@@ -91,6 +91,33 @@ nb::object law_equations(const BoundModel &model, int element, const Doubles &ro
   return found;
 }
 
+using Places = nb::ndarray<const std::int64_t, nb::c_contig, nb::device::cpu>;
+
+// Subtrees of the degrees of freedom (nv): where the range of columns of each row above the diagonal ends.
+nb::object subtree_ends(const BoundModel &model) {
+  const ModelData &m = model.data;
+  std::vector<std::int64_t> ends(std::size_t(m.nv));
+  for (int i = 1; i <= m.nb; ++i)
+    for (int k = 0; k < m.bodies[i].nv; ++k)
+      ends[std::size_t(m.bodies[i].v + k)] = m.bodies[i].v_end;
+  nb::object result = new_array({m.nv});
+  std::copy(ends.begin(), ends.end(), data_of(result));
+  return result;
+}
+
+// Numbers of the mass matrix in compressed rows, into values.
+void sparse_mass_matrix(const BoundModel &model, const Doubles &q, const Places &diagonal, const Places &row_end,
+                        const Places &below, nb::ndarray<double, nb::c_contig, nb::device::cpu> values) {
+  const ModelData &m = model.data;
+  const std::size_t nv = std::size_t(m.nv), size = values.size();
+  if (q.size() != std::size_t(m.nq) || diagonal.size() != nv || row_end.size() != nv ||
+      size != nv + 2 * below.size() || (nv && std::size_t(row_end.data()[nv - 1]) != size))
+    throw nb::value_error("the arrays do not fit the model");
+  BlockLease memory(model.singles, model.kernels->bytes_factor(m));
+  model.kernels->sparse_mass_matrix(m, memory.data(), q.data(), std::int64_t(size), diagonal.data(), row_end.data(),
+                                    below.data(), values.data());
+}
+
 // Kinematic motion at times (n,) from q: (nq,), or with positions (n, nq) that are given, rates only. Returns q, v, a,
 // jerks (None if not wanted) and slack of the rows that were reached, the last position and its velocities, and
 // (status, t, rounds).
@@ -136,6 +163,9 @@ void add_model_queries(nb::class_<BoundModel> &model) {
       .def("_law_equations", &law_equations, nb::arg("element"), nb::arg("rows"))
       .def("_minimum_norm_loads", &minimum_norm_loads, nb::arg("t"), nb::arg("q"), nb::arg("conditions").none(),
            nb::arg("loads"), nb::arg("lam"))
+      .def("_subtree_ends", &subtree_ends)
+      .def("_sparse_mass_matrix", &sparse_mass_matrix, nb::arg("q"), nb::arg("diagonal"), nb::arg("row_end"),
+           nb::arg("below"), nb::arg("values"))
       .def("_sweep", &sweep, nb::arg("times"), nb::arg("q"), nb::arg("conditions").none(), nb::arg("row_scale"),
            nb::arg("floor"), nb::arg("jerk"), nb::arg("most"));
 }

@@ -182,6 +182,9 @@ std::size_t bytes_factor(const ModelData &m);
 void factor(const ModelData &m, std::byte *memory, const double *q);
 void factor_solve(const ModelData &m, std::byte *memory, const double *x, double *a, std::ptrdiff_t count);
 void factor_pivots(const ModelData &m, std::byte *memory, double *pivots);
+void sparse_mass_matrix(const ModelData &m, std::byte *memory, const double *q, std::int64_t size,
+                        const std::int64_t *diagonal, const std::int64_t *row_end, const std::int64_t *below,
+                        double *values);
 
 // self_stress.cpp
 std::size_t bytes_stress(const ModelData &m);

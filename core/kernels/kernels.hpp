@@ -135,6 +135,10 @@ struct KernelSet {
   void (*factor)(const ModelData &, std::byte *workspace, const double *q);
   void (*factor_solve)(const ModelData &, std::byte *workspace, const double *x, double *a, std::ptrdiff_t count);
   void (*factor_pivots)(const ModelData &, std::byte *workspace, double *pivots);
+  // the mass matrix in compressed rows (SparsePattern of tree/mass_matrix.hpp), in the same workspace
+  void (*sparse_mass_matrix)(const ModelData &, std::byte *workspace, const double *q, std::int64_t size,
+                             const std::int64_t *diagonal, const std::int64_t *row_end, const std::int64_t *below,
+                             double *values);
   // states of self-stress at a configuration: multipliers (nc) and loads of connections (x 6) of each; returns how many
   std::size_t (*bytes_stress)(const ModelData &);
   int (*stress)(const ModelData &, std::byte *workspace, const Conditions &, double t, const double *q,

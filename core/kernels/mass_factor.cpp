@@ -55,6 +55,14 @@ void factor_solve(const ModelData &m, std::byte *memory, const double *x, double
   }
 }
 
+void sparse_mass_matrix(const ModelData &m, std::byte *memory, const double *q, std::int64_t size,
+                        const std::int64_t *diagonal, const std::int64_t *row_end, const std::int64_t *below,
+                        double *values) {
+  FactorMemory f;
+  lay_out(m, memory, f);
+  sparse_mass_matrix(m, f.ws, q, SparsePattern{size, diagonal, row_end, below}, values);
+}
+
 void factor_pivots(const ModelData &m, std::byte *memory, double *pivots) {
   FactorMemory f;
   lay_out(m, memory, f);

@@ -42,6 +42,16 @@ template <class T> inline void mirror(T *M, int n) {
 // M: nv x nv, full
 template <class T> void mass_matrix(const ModelData &m, Workspace<T> &ws, const T *q, T *M);
 
+// M in compressed rows: in each row the ancestors' degrees of freedom, then its own and those of its subtree
+struct SparsePattern {
+  std::int64_t size;             // numbers that are kept
+  const std::int64_t *diagonal;  // nv: where the diagonal of each row stands
+  const std::int64_t *row_end;   // nv: where each row ends
+  const std::int64_t *below;     // where the numbers above the diagonal, row by row, stand below it
+};
+void sparse_mass_matrix(const ModelData &m, Workspace<double> &ws, const double *q, const SparsePattern &pattern,
+                        double *values);
+
 // the diagonal of M alone, O(nb): inertia along each degree of freedom with all others locked
 template <class T> void composite_diagonal(const ModelData &m, Workspace<T> &ws, const T *q, T *out);
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,10 +31,13 @@ from .connection_loads import ConnectionLoads
 from .drive_targets import drive_targets, driven_dof, driven_row
 from .history import History
 from .kernel_results import Derivatives, DynamicsDerivatives, Energy, ForceEnergy, Pose
-from .mass_factor import Factor
+from .mass_factor import Factor, sparse_mass_matrix
 from .model_names import NamedModel
 from .sampled_control import SampledControl
 from .variants import make_variant
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 __all__ = ["Model", "as_model"]
 
@@ -715,6 +718,32 @@ class Model(NamedModel):
     def factor(self, q: ArrayLike) -> Factor:
         """Return the mass matrix at q in factored form, for many solves."""
         return Factor(self, q)
+
+    def sparse_mass_matrix(self, q: ArrayLike, *, out: csr_array | None = None) -> csr_array:
+        """Return the mass matrix at q in compressed rows: zero between different branches of a tree.
+
+        Parameters
+        ----------
+        q : (nq,) rad or m
+        out : csr_array
+            A result of this method for the same model, which is filled again.
+
+        Returns
+        -------
+        csr_array, (nv, nv)
+            With the pattern of the tree, the same at every configuration: a row has the degrees of freedom on its way
+            to ground and those of its subtree. To solve with it, use `factor`.
+
+        Examples
+        --------
+        >>> import dalembert as da
+        >>> from dalembert.library import chain
+        >>> model = chain(3).compile()
+        >>> M = model.sparse_mass_matrix([0.1, 0.2, 0.3])
+        >>> float(abs(M - model.mass_matrix([0.1, 0.2, 0.3])).max())
+        0.0
+        """
+        return sparse_mass_matrix(self, q, out)
 
     @checked("t", "bare")
     @refusals.reraise_with_method_name
