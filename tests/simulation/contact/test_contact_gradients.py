@@ -38,6 +38,8 @@ def test_a_bounce_by_height_gravity_and_restitution(contact: str, mode: str) -> 
     rate = -t / (2 * G)  # of t by g
     by_g = 0.8 * (t + G * rate) * rest - 0.8 * G * t * rate - rest**2 / 2 + G * rest * rate
     assert found["body.position.z"][1] == pytest.approx(-by_g, rel=1e-8, abs=1e-9)  # rounding of differences
+    noted = any(note.startswith("mode='forward' was used") for note in found.notes)
+    assert noted == (mode == "adjoint" and contact.startswith("steps"))
 
 
 @pytest.mark.parametrize("contact", WAYS)

@@ -249,7 +249,10 @@ def sensitivity(
     directions = directions_of(result, model, names, state, parameters or {}, t_start)
     _check_discontinuity_times(model, directions)
     if isinstance(source, StepContacts):
-        return _by_steps(result, source, directions, readings, wanted, names)
+        by_steps = _by_steps(result, source, directions, readings, wanted, names)
+        if _backwards(mode, directions, readings, wanted, False):
+            by_steps.notes.append("mode='forward' was used: runs with contact by steps have no adjoint here")
+        return by_steps
     fixed = _fixed_discontinuity_times(result, settings, t_start, t_end)
     contacts = closed_contacts(result)
     start_notes: list[str] = []
