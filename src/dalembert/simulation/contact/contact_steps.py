@@ -513,7 +513,7 @@ class ContactSteps:
         lowest = min(numbers, key=lambda one: one["restitution_part"], default=None)
         if lowest is not None and lowest["restitution_part"] < 1.0:
             notes.append(
-                f"restitution was lowered to {lowest['restitution_part']:.3g} of itself at t = "
+                f"restitution was lowered to {lowest['restitution_part']:.3g} times its value at t = "
                 f"{lowest['restitution_time']:.6g} s, elsewhere less: with friction more would increase the energy"
             )
         log = self.log()
