@@ -504,8 +504,8 @@ class ContactEvents:
         if lowered:
             least = min(lowered, key=lambda c: c.restitution_part)
             notes.append(
-                f"restitution of {self._names(least.impacts)} was lowered to {least.restitution_part:.3g} times its value at "
-                f"t = {least.t:.6g} s{_others(lowered)}: more would increase the energy"
+                f"restitution of {self._names(least.impacts)} was lowered to {least.restitution_part:.3g} times its "
+                f"value at t = {least.t:.6g} s{_others(lowered)}: more would increase the energy"
             )
         ambiguous = [c for c in self.changes if c.two_solutions]
         if ambiguous:
