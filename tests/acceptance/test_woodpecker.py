@@ -86,3 +86,43 @@ def test_the_cycle_is_that_of_time_stepping() -> None:
 def test_with_its_true_angles_it_pecks_faster() -> None:
     """The angles reach 0.28 rad: the linear model is a tenth off."""
     assert cycle(1.0)[0] == pytest.approx(0.1304, rel=1e-4)
+
+
+def toy_with_contacts(scale: float) -> da.System:
+    """Return the toy with rigid contacts of points in place of its impacts and stiff rims."""
+    s = da.System("woodpecker", gravity=(0, 0, -9.81))
+    carriage = s.body("carriage", mass=0.0, inertia=(0, 0, 0))
+    sleeve = s.body("sleeve", mass=SLEEVE_MASS, inertia=(SLEEVE_INERTIA * scale**2,) * 3)
+    bird = s.body("bird", mass=BIRD_MASS, com=(CENTRE * scale, 0, 0), inertia=(BIRD_INERTIA * scale**2,) * 3)
+    s.connect("fall", da.Prismatic("z"), s.ground, carriage)
+    s.connect("tilt", da.Revolute((0, -1, 0)), carriage, sleeve)
+    s.connect("swing", da.Revolute((0, -1, 0)), sleeve.at(JOINT * scale, 0, 0), bird)
+    s.connect("spring", da.JointSpring(STIFFNESS * scale**2), "swing")
+    point, beak, bore = da.sphere(1e-7), JOINT + CENTRE - BEAK, BORE
+    pole = da.bryant(0, np.pi / 2, 0)  # the normal of its surface is along x
+    for name, lever, body, marker, restitution in (
+        ("beak", beak, bird, ((CENTRE - BEAK) * scale, 0, BEAK_HEIGHT * scale), 0.5),
+        ("lower", bore, sleeve, (BORE * scale, 0, -HEIGHT * scale), 0.0),
+        ("upper", bore, sleeve, (BORE * scale, 0, HEIGHT * scale), 0.0),
+    ):
+        surface = s.ground.at(lever * (scale - 1) + POLE - 1e-7, 0, 0, rotation=pole)
+        s.contact(
+            name, surface, [(point, body.at(*marker))], friction=FRICTION, restitution=restitution, neighbours=True
+        )
+    s.initial("fall", speed=PUBLISHED[0])
+    tilt = -(BORE - POLE) / HEIGHT
+    s.initial("tilt", position=0.999 * tilt / scale)  # the rim is a hair off the pole
+    s.initial("swing", position=(ANGLE - tilt) / scale, speed=PUBLISHED[2] / scale)
+    return s
+
+
+def test_rigid_contacts_have_the_published_cycle() -> None:
+    """Reference 19: the beak rebounds, the rims stick and slide, located and solved in the core."""
+    scale = 500.0
+    down = da.Event("down", lambda state: scale * (state.q[1] + state.q[2]) - ANGLE, direction=-1)
+    result = da.simulate(toy_with_contacts(scale), 0.65, contact="events", events=down)
+    assert np.abs(result["energy.balance"]).max() < 1e-10
+    moments = [event.t for event in result.events if event.name == "down"]
+    assert np.diff(moments)[-2:] == pytest.approx(cycle(scale)[0], rel=2e-3)  # of the toy with stiff rims
+    v = result.at(moments[-1]).v
+    assert [v[0], scale * v[1], scale * (v[1] + v[2])] == pytest.approx(PUBLISHED, abs=1e-2)
