@@ -195,7 +195,8 @@ def _columns(result: da.Result, t: float) -> tuple[np.ndarray, np.ndarray, np.nd
     return points.position[:, 0], points.position[:, 1], (points.force * points.normal).sum(axis=1)
 
 
-def test_14_a_ball_rolls_in_a_groove() -> None:
+def groove(mu: float) -> da.System:
+    """Return a ball of 1 kg on two planes of half angle 35 degrees, inclined by 0.4 rad."""
     angle, tilt = np.radians(35), 0.4
     s = da.System("groove", gravity=slope(tilt))
     ball = free_body(s, "ball", da.sphere(0.05, mass=1.0), (0, 0, 0.05 / np.sin(angle)))
@@ -204,8 +205,13 @@ def test_14_a_ball_rolls_in_a_groove() -> None:
             f"side{k}",
             s.ground.at(0, 0, 0, rotation=axis_angle((1, 0, 0), sign * (np.pi / 2 - angle))),
             ball,
-            friction=0.2,
+            friction=mu,
         )
+    return s
+
+
+def test_14_a_ball_rolls_in_a_groove() -> None:
+    s, tilt = groove(0.2), 0.4
     result = da.simulate(s, 1.0, contact="events")
     assert result["ball.position"][-1, 0] == pytest.approx(1.724036617047958 / 2, rel=REL)
     # shares are not unique, as the sides may press against each other: all of them are within the cones
@@ -214,6 +220,17 @@ def test_14_a_ball_rolls_in_a_groove() -> None:
     for side in ("side0", "side1"):
         excess = np.linalg.norm(result[f"{side}.friction"], axis=1) - 0.2 * result[f"{side}.normal"]
         assert excess.max() < 1e-8
+
+
+@pytest.mark.parametrize("contact", ["events", "steps"])
+def test_14_a_ball_slides_in_a_groove(contact: str) -> None:
+    """Below the friction that rolling needs, 0.133063143009604, the sides carry 7.876551213165805 N each."""
+    mu = 0.12
+    result = da.simulate(groove(mu), 1.0, contact=contact)
+    for side in ("side0", "side1"):
+        assert result[f"{side}.normal"][-1] == pytest.approx(7.876551213165805, rel=1e-9)
+    wanted = G * np.sin(0.4) - 2 * mu * 7.876551213165805
+    assert result["ball.velocity.x"][-1] == pytest.approx(wanted, rel=1e-7)
 
 
 def test_16_a_wheel_slips_then_rolls() -> None:
