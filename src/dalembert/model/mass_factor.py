@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
 from ..arrays import Array, IndexArray
@@ -66,8 +66,8 @@ class _Pattern:
         Where the elements above the diagonal, row by row, stand below it.
     """
 
-    indptr: IndexArray
-    indices: IndexArray
+    indptr: NDArray[np.int32]
+    indices: NDArray[np.int32]
     diagonal: IndexArray
     row_end: IndexArray
     below: IndexArray

@@ -195,8 +195,8 @@ class StepContacts:
         return ContactExchanges(
             begin,
             end,
-            log.names[:, 0],
-            log.names[:, 1:3],
+            log.names[:, 0].astype(np.intp),
+            log.names[:, 1:3].astype(np.intp),
             log.numbers[:, 6:9] * (end - begin)[:, None],
             -log.numbers[:, 11],
             -log.numbers[:, 12],

@@ -219,7 +219,7 @@ class _ContactWindowRuns(_WindowRuns):
     ) -> None:
         assert result.model is not None
         self.contacts = contacts
-        self.model, self.window, self.settings = result.model, window, settings
+        self.model, self.window, self.settings = result.model, window, dict(settings)
         self.start = result.at(window.begin)
         self.base = contacts.run(self.start, window.end)
         self._check_values(result)

@@ -238,8 +238,8 @@ def sensitivity(
         raise ModelError("sensitivity", "times", times, "give one or more times in increasing order")
     given_settings = settings
     if str(settings.get("contact", "auto")).startswith("steps") or settings.get("error") is not None:
-        ends = np.union1d(settings.get("discontinuity_times", ()), wanted[(wanted > t_start) & (wanted < t_end)])
-        given_settings = {**settings, "discontinuity_times": ends}
+        breaks = np.union1d(settings.get("discontinuity_times", ()), wanted[(wanted > t_start) & (wanted < t_end)])
+        given_settings = {**settings, "discontinuity_times": breaks}
     result = simulate(model, t_end, t_start=t_start, state=state, parameters=parameters, rtol=rtol, **given_settings)
     _check_values(result, t_end, settings)
     source = contact_source(result)
