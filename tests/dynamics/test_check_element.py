@@ -157,6 +157,7 @@ def test_the_list_of_library_elements_is_whole() -> None:
         return {base.__name__}.union(*(kinds(kind) for kind in base.__subclasses__()))
 
     own = {kind for kind in kinds(da.Element) if hasattr(da, kind)} - {"Element", "SignalBlock", "Compound"}
+    own -= {"BrushTyre", "MagicFormulaTyre"}  # deflections of the carcass along the road store no energy
     assert {element.kind for element, _ in LIBRARY} == own
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from systems.contacts.tyres import PASSENGER_CAR
 from systems.element_examples import ELEMENTS, LIBRARY
 
 import dalembert as da
@@ -50,6 +51,7 @@ def from_matrices() -> da.FlexibleBody:
 
 
 TETRAHEDRON = ([(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)], [(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)])
+BUMP = da.Table([0.0, 1.0, 2.0], values=[1.0, 1.1, 1.0])
 SAMPLES: dict[str, list[Any]] = {
     "CustomJoint": [da.CustomJoint(("a", "b"), ("r*a", "sin(a) + b", 0), parameters={"r": 2.0}, damping=(0.1, 0.2))],
     "Cylindrical": [da.Cylindrical("z", damping=(1.0, 2.0), lower=(-1, -2), upper=(1, 2))],
@@ -113,6 +115,23 @@ SAMPLES: dict[str, list[Any]] = {
         ),
     ],
     "Table": [da.Table([0.0, 1.0, 2.0], [0.0, 1.0], values=[[0.0, 1.0], [2.0, 3.0], [4.0, 5.5]], kind="linear")],
+    "BrushTyre": [
+        da.BrushTyre(
+            0.3,
+            2e5,
+            load=3e3,
+            longitudinal=8e4,
+            cornering=6e4,
+            friction=0.9,
+            road=da.Road(BUMP, grip=0.5, footprint=0.1),
+        )
+    ],
+    "MagicFormulaTyre": [
+        da.MagicFormulaTyre(PASSENGER_CAR, side="right", relaxation=(0.3, 0.5)),
+        da.MagicFormulaTyre(da.TyreData(PASSENGER_CAR, "right"), relaxation=0.3),
+    ],
+    "Road": [da.Road(BUMP, grip=BUMP)],
+    "TyreData": [da.TyreData(PASSENGER_CAR, "right", ["line 3"])],
     "JointSpring": [da.JointSpring(5.5, 0.1, 0.2)],
     "Limits": [da.Limits(-1.0, stiffness=12.5), da.Limits(upper=2.0, stiffness=1e4, damping=0.5)],
     "Load": [da.Load(force=(0, da.Harmonic(2.0, 3.0), 1.0), moment=(1, 2, 3), axes="world")],

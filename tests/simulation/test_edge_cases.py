@@ -14,6 +14,7 @@ from systems.pendulums import rod_pendulum
 
 import dalembert as da
 from dalembert.errors import AssemblyError, IntegrationError, ModelError, SingularityError, UserFunctionError
+from dalembert.simulation import run as run_module
 from dalembert.simulation.storage import stream as streams
 
 Array = NDArray[np.float64]
@@ -299,6 +300,7 @@ def interrupted(monkeypatch: pytest.MonkeyPatch, *args: Any, **options: Any) -> 
 
     with monkeypatch.context() as patch:
         patch.setattr(module, "Interrupt", Pressed)
+        patch.setattr(run_module, "FIRST_CHUNK_STEPS", 16)
         result: da.Result = da.simulate(*args, **options)
     assert result.status == "interrupted"
     return result

@@ -16,7 +16,7 @@ import numpy as np
 
 import dalembert as da
 from dalembert.errors import DalembertError
-from systems.tyres import PASSENGER_CAR
+from systems.contacts.tyres import PASSENGER_CAR
 
 
 def machine() -> da.System:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from systems.tyres import PASSENGER_CAR
+from systems.contacts.tyres import PASSENGER_CAR
 
 import dalembert as da
 from dalembert.connections import constraints, elements, joints as joints
@@ -168,7 +168,7 @@ SYSTEMS: dict[str, Callable[[], da.System]] = {
 # names that are no connections, or that move without a trace: a free joint, and signals
 _NOTHING = {
     "Free", "Joint", "Constraint", "ForceElement", "ForceConnection", "CoordinateConnection", "LoadFriction", "Arc",
-    "Line", "Curve", "Offset", "SignalBlock", "Delay", "Reaction", "Sensor", "Table",
+    "Line", "Curve", "Offset", "SignalBlock", "Delay", "Reaction", "Road", "Sensor", "Table", "TyreData",
 }  # fmt: skip
 
 

@@ -107,7 +107,12 @@ def sparse_mass_matrix(model: Model, q: ArrayLike, out: csr_array | None = None)
     if out is None:
         values = np.empty(size)
         out = csr_array((values, pattern.indices, pattern.indptr), shape=(model.nv, model.nv))
-    elif not np.shares_memory(out.indices, pattern.indices) or out.data.shape != (size,) or out.data.dtype != float:
+    elif not (
+        isinstance(out, csr_array)
+        and np.shares_memory(out.indices, pattern.indices)
+        and out.data.shape == (size,)
+        and out.data.dtype == float
+    ):
         raise ModelError("sparse_mass_matrix", "out", out, "give a matrix that this method returned for this model")
     model._sparse_mass_matrix(given, pattern.diagonal, pattern.row_end, pattern.below, out.data)
     return out

@@ -105,7 +105,7 @@ def make_options(
 ) -> Options:
     """Return the options for arguments of `simulate`, checked; `span` is the length of the run, s."""
     usual = type(rtol) is type(atol) is type(spectral_radius) is float and max_step is None and step is None
-    if not usual or not isinstance(method, str):
+    if not usual or not isinstance(method, str) or not isinstance(project, bool):
         return _checked_options(model, method, rtol, atol, max_step, step, spectral_radius, project, span)
     known, key = _usual_options(model), (method, rtol, atol, spectral_radius, project)
     if key not in known:

@@ -349,7 +349,7 @@ class Run:
         `taken` is the outcome of steps that the core has taken already; it continues from there.
         """
         handler = self.event_handler
-        steps = FIRST_CHUNK_STEPS if self.history is None else 1
+        steps = min(FIRST_CHUNK_STEPS, MAX_CHUNK_STEPS) if self.history is None else 1
         if self.searches_events:
             steps = handler.steps_before_search(self)
         if self.t_end > self.horizon:

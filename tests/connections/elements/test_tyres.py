@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from oracles.magic_formula import magic_formula
-from systems.tyres import FRONT, MASS, PASSENGER_CAR, WHEELBASE, YAW_INERTIA, car
+from systems.contacts.tyres import FRONT, MASS, PASSENGER_CAR, WHEELBASE, YAW_INERTIA, car
 
 import dalembert as da
 

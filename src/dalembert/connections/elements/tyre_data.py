@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ...checks import checked, finite_number
 from ...errors import ModelError
+from ...provenance import record_makers
 
 __all__ = ["COEFFICIENTS", "TyreData", "read_tir"]
 
@@ -61,6 +62,7 @@ _UNITS = {
 _LINE = re.compile(r"^\s*([A-Za-z_]\w*)\s*=\s*(.*)$")
 
 
+@record_makers
 @dataclass(frozen=True, eq=False)
 class TyreData:
     """Coefficients of a tyre by name, in SI units.

@@ -71,7 +71,8 @@ def choose_contact(
     ModelError
         For an unknown text, and for models that do not exist or do not suit the contacts.
     """
-    if model.contacts is None and contact == "auto" and error is None and impacts == IMPACT_LAWS[0]:
+    usual = isinstance(contact, str) and contact == "auto" and isinstance(impacts, str) and impacts == IMPACT_LAWS[0]
+    if model.contacts is None and usual and error is None:
         return _NO_CONTACT
     kind, step = _parse(contact, item)
     one_of(item, "impacts", impacts, IMPACT_LAWS)
