@@ -26,7 +26,8 @@ void connection_loads(const ModelData &m, const Conditions &c, SystemWorkspace<d
     loop_constraint_loads(m, c, system, work.lambda, work.loads + 6 * std::ptrdiff_t(m.users));
   };
   evaluate();
-  if (m.nc > most_states && uses_fronts(m) && share_loads(m, system.loops, work.loads, work.lambda))
+  const bool rigid = !m.modal_count; // share_loads has no modes
+  if (m.nc > most_states && rigid && uses_fronts(m) && share_loads(m, system.loops, work.loads, work.lambda))
     return evaluate();
   if (find_self_stress(m, c, system, work.shares))
     minimum_norm_loads(m, system.loops, work.shares, work.loads, work.lambda);
