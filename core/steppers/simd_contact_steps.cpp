@@ -436,13 +436,13 @@ private:
 bool supports_contact_lanes(const ModelData &m, const Run &run, bool own) {
   const Conditions &c = run.conditions;
   const unsigned char *prescribed = c.velocity_prescribed, *held = c.acceleration_prescribed;
-  const bool same =
-      prescribed == held || (prescribed && held && std::equal(held, held + m.nv, prescribed));
-  const auto has_moments = [](const ContactMaterial &material) { return material.rolling > 0.0 || material.spin > 0.0; };
-  if (!run.contacts)
+  const bool same = prescribed == held || (prescribed && held && std::equal(held, held + m.nv, prescribed));
+  if (!run.contacts || m.nc || own || c.callbacks || c.law_branches || !same)
     return false;
-  const std::vector<ContactMaterial> &materials = run.contacts->scene->materials();
-  return std::none_of(materials.begin(), materials.end(), has_moments) && !m.nc && !own && !c.callbacks && !c.law_branches && same && supports_simd_batch(m, run, own);
+  for (const ContactMaterial &material : run.contacts->scene->materials())
+    if (material.rolling > 0.0 || material.spin > 0.0)
+      return false;
+  return supports_simd_batch(m, run, own);
 }
 
 std::size_t contact_lanes_bytes(const ModelData &m) {

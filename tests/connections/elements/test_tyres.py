@@ -273,6 +273,13 @@ def test_damaged_files_are_refused_by_line(old: str, new: str, message: str, tmp
         da.MagicFormulaTyre(da.read_tir(file), relaxation=0.3)
 
 
+def test_rolling_resistance_by_speed_needs_its_speed() -> None:
+    given = {name: value for name, value in PASSENGER_CAR.items() if name != "LONGVL"}
+    assert da.MagicFormulaTyre(given, relaxation=0.3).parameters["QSY3"] == 0.0
+    with pytest.raises(da.errors.ModelError, match="LONGVL is None; QSY3 and QSY4 need this speed"):
+        da.MagicFormulaTyre({**given, "QSY3": 0.01}, relaxation=0.3)
+
+
 def test_lengths_of_relaxation_must_come_from_somewhere() -> None:
     with pytest.raises(da.errors.ModelError, match="PTX1, PTY1 and PTY2"):
         da.MagicFormulaTyre(PASSENGER_CAR)

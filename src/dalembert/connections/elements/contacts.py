@@ -21,6 +21,7 @@ from __future__ import annotations
 from ...checks import at_least_one, not_negative, positive
 from ...errors import ModelError
 from ..contacts.normal_law import LEAST_RESTITUTION, dissipation_at
+from ..formulas.marker_axes import marker_axis
 from .element import Element
 
 __all__ = [
@@ -189,14 +190,7 @@ class CylinderPlaneContact(Element):
         numbers = _numbers(self.kind, stiffness, dissipation, exponent, friction, slip_speed)
         numbers |= positive(self.kind, length=length, radius=radius)
         parts = {
-            # the axis a, by the rotation vector
-            "turn": "rx*rx + ry*ry + rz*rz",
-            "angle": "sqrt(max(turn, 0.01))",
-            "sine": "where(turn < 0.01, 1 - turn*(1/6 - turn*(1/120 - turn/5040)), sin(angle)/angle)",
-            "versine": "where(turn < 0.01, 1/2 - turn*(1/24 - turn*(1/720 - turn/40320)), (1 - cos(angle))/angle**2)",
-            "ax": "sine*ry + versine*rx*rz",
-            "ay": "-sine*rx + versine*ry*rz",
-            "az": "1 - versine*(rx*rx + ry*ry)",
+            **marker_axis("z"),
             # from the axis to the lowest line: radius times (a_z a - e_z)/sin(tilt)
             "level": "sqrt(max(1 - az*az, 0) + 1e-6)",
             "bx": "radius*az*ax/level",

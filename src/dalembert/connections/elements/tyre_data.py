@@ -117,8 +117,9 @@ class TyreData:
                 "TyreData", "PKY1", given["PKY1"], "it is negative in W axes of ISO 8855: convert the file's axes"
             )
         numbers = {name: float(given.get(name, 1.0 if name in _SCALING else 0.0)) for name in COEFFICIENTS}
-        numbers["LONGVL"] = float(given.get("LONGVL", 1.0)) or 1.0
-        # without these factors of combined slip there is none: cos(0) = 1
+        if not given.get("LONGVL") and (numbers["QSY3"] or numbers["QSY4"]):
+            raise ModelError("TyreData", "LONGVL", given.get("LONGVL"), "QSY3 and QSY4 need this speed, m/s")
+        numbers["LONGVL"] = float(given.get("LONGVL", 0.0)) or 1.0
         return numbers | {
             "FNOMIN": given["FNOMIN"],
             "UNLOADED_RADIUS": given["UNLOADED_RADIUS"],

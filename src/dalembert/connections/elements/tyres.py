@@ -263,16 +263,16 @@ class MagicFormulaTyre(Element):
     relaxation : float, m, or two
         Longitudinal and lateral relaxation length, in place of those of the coefficients PTX1 to PTY2.
     slow : float, m/s
-        Speed below which slips are damped; LONGVL... of files is a measuring speed, and not used for it.
+        Speed below which slips are damped.
     standstill_damping : float
         A part of critical damping of the nominal load on the deflected tyre at standstill.
     road : Road
         The plane z = 0 of the first marker if left out.
 
     All coefficients and scaling factors (LMUX, LKY, ...) are parameters of the element by their names; events and
-    ensembles may change them, ``"front.LMUX"``. Missing scaling factors are 1, other missing coefficients 0, which
-    `TyreData.notes` tells; those without which there is no force are required. Loads below the range of the file use
-    the equations as they are.
+    ensembles may change them, ``"front.LMUX"``. Missing scaling factors are 1, other missing coefficients 0: `read_tir`
+    lists them in `TyreData.notes`; those without which there is no force are required. Loads below the range of the
+    file use the equations as they are.
 
     Signals as of `BrushTyre`. Not modelled: turn slip, pressure (MF 6), belt dynamics.
 
