@@ -45,6 +45,7 @@ PICTURES = {
     "biped": "biped.png",
     "gripper": "gripper.png",
     "lane_change": "lane_change.png",
+    "gear_pair": "gear_pair.png",
 }
 
 
@@ -260,3 +261,10 @@ def test_a_gripper_lifts_a_crate_by_friction() -> None:
 def test_a_gentle_lane_change_is_that_of_the_single_track_model() -> None:
     found = numbers_of("lane_change")
     assert abs(found["rate"] - found["linear"]).max() < 0.1 * abs(found["linear"]).max()
+
+
+def test_the_teeth_of_a_gear_pair_part_at_the_resonance_and_below_it() -> None:
+    """Parting makes the mesh softer: the jump lies below the resonance of the linear system."""
+    found = numbers_of("gear_pair")
+    assert 0.75 * found["resonance"] < found["apart"].max() < 1.05 * found["resonance"]
+    assert abs(found["result"]["energy.balance"]).max() < 1e-5
