@@ -263,8 +263,11 @@ def test_a_gentle_lane_change_is_that_of_the_single_track_model() -> None:
     assert abs(found["rate"] - found["linear"]).max() < 0.1 * abs(found["linear"]).max()
 
 
-def test_the_teeth_of_a_gear_pair_part_at_the_resonance_and_below_it() -> None:
+def test_the_teeth_of_a_gear_pair_part_below_the_linear_resonance() -> None:
     """Parting makes the mesh softer: the jump lies below the resonance of the linear system."""
     found = numbers_of("gear_pair")
-    assert 0.75 * found["resonance"] < found["apart"].max() < 1.05 * found["resonance"]
-    assert abs(found["result"]["energy.balance"]).max() < 1e-5
+    jump = found["speed"][found["force"].argmax()]
+    assert 0.75 * found["resonance"] < jump < 0.95 * found["resonance"]
+    assert found["force"].max() > 4 * found["LOAD"] / found["mesh"].base_radii[0] and found["force"].min() == 0.0
+    work = found["LOAD"] * found["result"]["P.position"][-1]
+    assert abs(found["result"]["energy.balance"]).max() < 1e-6 * work

@@ -348,7 +348,7 @@ class _Geometry:
             raise ModelError(item, "helix_angle", helix, "give it in rad, between -1.047 and 1.047")
         transverse = math.atan(math.tan(normal) / math.cos(helix))
         self.reference_radii = reference = tuple(self.module * z / (2 * math.cos(helix)) for z in self.teeth)
-        self.base_radii = tuple(r * math.cos(transverse) for r in reference)
+        self.base_radii = (reference[0] * math.cos(transverse), reference[1] * math.cos(transverse))
         self.base_pitch = 2 * math.pi * self.base_radii[0] / self.teeth[0]
         self.base_helix = math.atan(math.tan(helix) * math.cos(transverse))
         nominal = reference[1] + self.side * reference[0]
