@@ -276,7 +276,7 @@ def test_orientations_and_undetermined_loads_of_a_loop() -> None:
         "crank.angular_velocity",
         "D.force.x",
         "C.force.norm",
-        "rocker.velocity",
+        "coupler.velocity",
     )
     both(s, {name: (name, "mean") for name in names}, ["l1", "l3", "crank.mass", "A", "e.c"], 0.3, state=state)
     expected = by_runs(s.compile(), "rocker.angle", "l1", 0.3, state)
