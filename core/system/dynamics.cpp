@@ -297,6 +297,8 @@ template Load<Dual> loop_constraint_load(const ModelData &, Workspace<Dual> &, c
                                          Dual *);
 template void loop_constraint_loads(const ModelData &, const Conditions &, SystemWorkspace<Dual> &, const Dual *,
                                     Dual *);
+template void loop_constraint_loads(const ModelData &, const Conditions &, SystemWorkspace<Traced> &, const Traced *,
+                                    Traced *);
 template void loop_constraint_loads(const ModelData &, const Conditions &, SystemWorkspace<double> &, const double *,
                                     double *);
 template void loop_constraint_loads(const ModelData &, const Conditions &, SystemWorkspace<Pack> &, const Pack *,
