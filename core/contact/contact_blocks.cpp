@@ -1,6 +1,7 @@
 #include "contact/contact_blocks.hpp"
 #include "constraints/loop_constraints.hpp"
 #include "constraints/loop_response.hpp"
+#include "numerics/block_rows.hpp"
 #include "tree/joint_maps.hpp"
 #include "tree/kinematics.hpp"
 #include "tree/manifold.hpp"
@@ -70,10 +71,17 @@ void set_free_block(const BodyData &b, FreeBlock &block) {
   block.center[0] = c.x, block.center[1] = c.y, block.center[2] = c.z;
 }
 
-void move_bodies(const RunContext &i, ContactSteps &c, const double *q, const double *v) {
+void move_bodies(const RunContext &i, ContactSteps &c, const double *q, const double *v, bool placed) {
   const ModelData &m = i.m;
   Workspace<double> &ws = frames_of(i);
-  place_and_move(m, ws, q, v);
+  if (placed) {
+    start_at_ground(m, ws, false);
+    place_in_world(m, ws);
+    compute_velocities(m, ws, q, v);
+    move_in_world(m, ws, v);
+  } else {
+    place_and_move(m, ws, q, v);
+  }
   c.motions.assign(6 * (std::size_t(m.nb) + 1), 0.0);
   for (int k = 1; k <= m.nb; ++k) {
     const Vec3<double> w = mul(ws.X_W[k].R, ws.w[k]), u = mul(ws.X_W[k].R, ws.u[k]);
@@ -274,17 +282,6 @@ void respond_to_contacts(const RunContext &i, ContactSteps &c, const std::vector
     }
 }
 
-// the rows of a side with a fixed number of velocities, 0: any
-template <int N> static void add_row_velocity(const double *J, const double *v, int size, double u[3]) {
-  const int n = N ? N : size;
-  for (int e = 0; e < 3; ++e) {
-    double sum = 0.0;
-    for (int f = 0; f < n; ++f)
-      sum += J[e * n + f] * v[f];
-    u[e] += sum;
-  }
-}
-
 void row_velocity(const ContactSteps &c, std::size_t row, const double *v, double u[3]) {
   u[0] = u[1] = u[2] = 0.0;
   for (std::size_t side = 0; side < 2; ++side) {
@@ -293,7 +290,7 @@ void row_velocity(const ContactSteps &c, std::size_t row, const double *v, doubl
       continue;
     const int start = c.block_start[std::size_t(block)], size = c.block_start[std::size_t(block) + 1] - start;
     const double *J = c.J.data() + c.at[2 * row + side];
-    size == 6 ? add_row_velocity<6>(J, v + start, size, u) : add_row_velocity<0>(J, v + start, size, u);
+    size == 6 ? add_block_velocity<6>(J, v + start, size, u) : add_block_velocity<0>(J, v + start, size, u);
   }
 }
 
@@ -308,8 +305,7 @@ void add_response(const ContactSteps &c, std::size_t begin, std::size_t end, con
         continue;
       const int start = c.block_start[std::size_t(block)], size = c.block_start[std::size_t(block) + 1] - start;
       const double *Y = c.Y.data() + c.at[2 * k + side];
-      for (int f = 0; f < size; ++f)
-        v[start + f] += Y[f] * impulse[0] + Y[size + f] * impulse[1] + Y[2 * size + f] * impulse[2];
+      size == 6 ? add_block_impulse<6>(Y, impulse, size, v + start) : add_block_impulse<0>(Y, impulse, size, v + start);
     }
   }
 }

@@ -4,6 +4,7 @@
 // of a banded matrix is that of its band. G. H. Golub and C. F. Van Loan, Matrix Computations, 4.3.
 #pragma once
 
+#include "scalar/isa.hpp"
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -15,7 +16,7 @@ namespace dalembert::dense {
 class EnvelopeLu {
 public:
   // space for n unknowns
-  void reserve(int n) {
+  DALEMBERT_INLINE void reserve(int n) {
     const std::size_t size = std::size_t(n);
     if (rows.size() >= size)
       return;
@@ -23,20 +24,20 @@ public:
     for (std::vector<int> *each : {&first, &last, &exchange})
       each->resize(size);
   }
-  void begin(int n_unknowns) {
+  DALEMBERT_INLINE void begin(int n_unknowns) {
     n = n_unknowns;
     for (int i = 0; i < n; ++i)
       rows[at(i)] = values.data() + std::ptrdiff_t(i) * n;
   }
   // row i, set to zero, with entries in columns [from, to)
-  double *row(int i, int from, int to) {
+  DALEMBERT_INLINE double *row(int i, int from, int to) {
     first[at(i)] = from, last[at(i)] = to;
     std::fill_n(rows[at(i)], n, 0.0);
     return rows[at(i)];
   }
 
   // false if the matrix is singular
-  bool factor() {
+  DALEMBERT_INLINE bool factor() {
     for (int k = 0; k < n; ++k) {
       int pivot = -1;
       for (int i = k; i < n; ++i)
@@ -56,7 +57,7 @@ public:
   }
 
   // b becomes the solution
-  void solve(double *b) const {
+  DALEMBERT_INLINE void solve(double *b) const {
     for (int k = 0; k < n; ++k)
       std::swap(b[k], b[exchange[at(k)]]);
     for (int i = 1; i < n; ++i)
@@ -66,14 +67,14 @@ public:
   }
 
 private:
-  static std::size_t at(int k) { return std::size_t(k); }
-  static double product(const double *x, const double *y, int from, int to) {
+  static DALEMBERT_INLINE std::size_t at(int k) { return std::size_t(k); }
+  static DALEMBERT_INLINE double product(const double *x, const double *y, int from, int to) {
     double sum = 0.0;
     for (int j = from; j < to; ++j)
       sum += x[j] * y[j];
     return sum;
   }
-  void eliminate(int k, int i) {
+  DALEMBERT_INLINE void eliminate(int k, int i) {
     const double *pivot = rows[at(k)];
     double *other = rows[at(i)];
     const double factor = other[k] /= pivot[k];
