@@ -180,13 +180,15 @@ void Solution::fill_newton_row(int number, int i, int k) {
       break;
     }
   double *row = lu.row(number, std::min(first, number), end);
-  for (int j = from; j < to; ++j)
-    if (place[at(j)] >= 0) {
-      double sum = 0.0;
-      for (int c = 0; c < 3; ++c)
-        sum += A[c] * p.D[std::ptrdiff_t(3 * i + c) * n + j];
-      row[place[at(j)]] = sum;
-    }
+  const double *D = p.D + std::ptrdiff_t(3 * i) * n;
+  const bool sticks = A[k] == 1.0 && A[(k + 1) % 3] == 0.0 && A[(k + 2) % 3] == 0.0;
+  if (sticks && place[at(from)] >= 0 && end - first == to - from) { // the row of D, without gaps
+    std::copy(D + k * n + from, D + k * n + to, row + first);
+  } else {
+    for (int j = from; j < to; ++j)
+      if (place[at(j)] >= 0)
+        row[place[at(j)]] = A[0] * D[j] + A[1] * D[n + j] + A[2] * D[2 * n + j];
+  }
   for (int c = 0; c < 3; ++c)
     if (place[at(3 * i + c)] >= 0)
       row[place[at(3 * i + c)]] += A[c] * proximal + d[at(i)] * ((c == k ? 1.0 : 0.0) - A[c]);
