@@ -1,6 +1,7 @@
 #include "contact/contact_blocks.hpp"
 #include "constraints/loop_constraints.hpp"
 #include "constraints/loop_response.hpp"
+#include "elements/elements.hpp"
 #include "numerics/block_rows.hpp"
 #include "tree/joint_maps.hpp"
 #include "tree/kinematics.hpp"
@@ -41,6 +42,15 @@ void find_blocks(const ModelData &m, ContactSteps &c) {
     c.free_blocks[k].alone = !m.nc && b.nv == 6 && has_quaternion(b) && !b.reversed && !b.armature &&
                              !b.is_regularized && b.last == c.block_first[k] && b.mass > 0.0;
     c.all_free = c.all_free && c.free_blocks[k].alone;
+  }
+  c.has_joint_terms = false;
+  for (int k = 0; k < m.element_count && !m.nc; ++k) {
+    if (!acts_on_one_joint(m, m.elements[k]))
+      continue;
+    c.has_joint_terms = true;
+    for (int i = 1; i <= m.nb; ++i) // its factors are needed
+      if (const int dof = m.ports[m.elements[k].port].dof - m.bodies[i].v; dof >= 0 && dof < m.bodies[i].nv)
+        c.free_blocks[std::size_t(c.block[std::size_t(i)])].alone = c.all_free = false;
   }
   const auto block_of = [&](std::int32_t dof) { // with cut joints there is one block
     const auto above = std::upper_bound(c.block_start.begin(), c.block_start.end(), std::min(dof, m.nv - 1));
@@ -252,8 +262,13 @@ void respond_to_contacts(const RunContext &i, ContactSteps &c, const std::vector
     if (std::none_of(c.row_blocks.begin(), c.row_blocks.end(), is_tree))
       return;
     const unsigned char *held = i.run.conditions.acceleration_prescribed;
-    if (!factored || (prescribed != held && !(prescribed && held && std::equal(held, held + m.nv, prescribed))))
+    if (!factored || (prescribed != held && !(prescribed && held && std::equal(held, held + m.nv, prescribed)))) {
+      const JointTerms<double> &terms = i.work.motion.system.joint_terms;
+      if (factored && c.has_joint_terms)
+        loops.ws.step_damping = terms.slopes, loops.ws.step_stiffness = terms.slopes + m.nv;
       factorize<double>(m, loops.ws, q, prescribed);
+      loops.ws.step_damping = loops.ws.step_stiffness = nullptr;
+    }
     sort_by_block(c);
     for (std::size_t block = 0; block + 1 < c.block_start.size(); ++block)
       if (c.order_begin[block] < c.order_begin[block + 1] && is_tree(std::int32_t(block)))

@@ -65,7 +65,11 @@ Outcome ContactStep::free_motion(double t, double h) {
   middle_velocities(h);
   if (!impose_drives(i, t + 0.5 * h, qm, vm, c.x.data()))
     return Outcome::callback_failed;
-  if (!rates(i, t + 0.5 * h, qm, vm, c.x.data(), a, dx))
+  JointTerms<double> &terms = i.work.motion.system.joint_terms;
+  terms.h = c.has_joint_terms ? h : 0.0, terms.from = c.before.data();
+  const bool evaluated = rates(i, t + 0.5 * h, qm, vm, c.x.data(), a, dx);
+  terms.h = 0.0;
+  if (!evaluated)
     return Outcome::callback_failed;
   if (!all_finite(a, m.nv))
     return Outcome::not_finite;
