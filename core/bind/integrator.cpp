@@ -204,6 +204,7 @@ nb::tuple Integrator::dense(const Doubles &t, const Doubles &q, const Doubles &v
   Records found{records.nq, records.nv, records.nx};
   Recorder recorder{&Records::record, &found};
   SignalCheck signals;
+  run.lists_pairs = false;
   guarded([&] {
     Outcome outcome = Outcome::reached;
     for (std::size_t first = 0, last; first < wanted && outcome == Outcome::reached && !signals.stop_requested();

@@ -39,7 +39,7 @@ bool evaluate_callbacks(const ModelData &m, const Conditions &c, SystemWorkspace
   const bool pushed = c.callbacks && c.callbacks->gives_forces;
   for (int f = 0; !pushed && f < m.nv; ++f)
     work.efforts[f] = 0.0;
-  if (c.callbacks && !(*c.callbacks)(s.t, s.q, s.v, s.x, work.callback_laws, work.efforts, work.loads))
+  if (c.callbacks && !(*c.callbacks)(s.t, s.q, s.v, c.for_callbacks(s.x), work.callback_laws, work.efforts, work.loads))
     return false;
   if (c.sampled_forces) {
     const std::ptrdiff_t row =
