@@ -14,6 +14,7 @@ namespace {
 constexpr double path_factor = 1.5;  // (1)
 constexpr double far_factor = 4.0;   // of a path: the gap at which a pair leaves the list
 constexpr std::int64_t drop_each = 8; // steps
+constexpr double not_seen = -1e-300;  // a speed before the first evaluation
 constexpr double endless = std::numeric_limits<double>::infinity(), unknown = std::numeric_limits<double>::quiet_NaN();
 
 } // namespace
@@ -224,7 +225,8 @@ void ListedPairs::note_speeds(const Workspace<double> &ws) {
     const Ball &ball = balls[k];
     const Vec3<double> u = ws.u[ball.body] + cross(ws.w[ball.body], as_vec(ball.center));
     const double square = dot(u, u);
-    speed[k] = square <= speed[k] * speed[k] ? speed[k] : std::sqrt(square);
+    if (!(square <= speed[k] * speed[k]) || speed[k] < 0.0)
+      speed[k] = std::sqrt(square);
   }
 }
 
@@ -233,14 +235,14 @@ void ListedPairs::begin_attempt() {
     return;
   for (int k = 0; k < header->balls; ++k) {
     before[k] = header->made ? speed[k] : std::max(before[k], speed[k]);
-    speed[k] = 0.0;
+    speed[k] = not_seen;
   }
   header->made = 0;
 }
 
 void ListedPairs::discard_attempt() {
   if (acts())
-    std::fill_n(speed, header->balls, 0.0);
+    std::fill_n(speed, header->balls, not_seen);
 }
 
 void ListedPairs::step_made() {
@@ -267,7 +269,7 @@ bool ListedPairs::stays_open(Workspace<double> &ws, double h, const double *q, c
     return true;
   bool any = false;
   for (int k = 0; k < header->balls; ++k) {
-    path[k] = path_factor * std::fabs(h) * std::max(before[k], speed[k]);
+    path[k] = speed[k] < 0.0 ? endless : path_factor * std::fabs(h) * std::max(before[k], speed[k]);
     late[k] = !(moved[k] + path[k] < budget[k]);
     any |= late[k];
   }

@@ -79,12 +79,12 @@ template <class T> static void apply_loads(const ModelData &m, const Conditions 
     subtract_loads(m, ws, s.loads);
   for (int f = 0; f < m.cut_nv; ++f)
     work.cut[f] = T(0.0);
-  if (!m.element_count && !m.actuator_count)
-    return;
   if (m.needs_body_motion && !in_world) {
     place_in_world(m, ws);
     move_in_world(m, ws, s.v);
   }
+  if (!m.element_count && !m.actuator_count)
+    return;
   apply_elements(m, ws, at, s.q, s.v, work.tau, work.cut);
 }
 
