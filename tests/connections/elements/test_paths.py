@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from typing import Any
 
 import numpy as np
@@ -197,14 +198,54 @@ def test_radii_are_parameters() -> None:
     assert first["elbow.position"][-1] / second["elbow.position"][-1] == pytest.approx(20 / 19, rel=1e-2)
 
 
+def test_moment_arms_are_radii_where_the_path_is_on_the_surface() -> None:
+    """About the axis of a cylinder its radius, elsewhere the distance of the line from the axis."""
+    s = da.System("arm")
+    arm = s.body("arm", da.rod(length=0.3, mass=1.0))
+    s.connect("elbow", da.Revolute("z"), s.ground, arm)
+    route = ["point", da.WrapCylinder(0.02, side=1), "point"]
+    muscle = da.AlongPath(da.HillMuscle(0.5, 300.0, 0.45), route)
+    s.connect("muscle", muscle, s.ground.at(-0.25, 0, 0), s.ground, arm.at(0.2, 0, 0))
+    q = np.array([[0.0], [0.9], [-1.5]])
+    found = da.moment_arms(s, q)
+    on, off = np.array([0, 1]), 2
+    angles = [da.simulate(s, 1e-6, state=da.State(q=each, v=[0.0]))["muscle.angle2"][0] for each in q]
+    assert angles[0] > 0 and angles[1] > 0 and angles[2] == 0
+    np.testing.assert_allclose(abs(found["muscle", "elbow"][on]), 0.02, rtol=1e-12)
+    a, b = np.array([-0.25, 0.0]), 0.2 * np.array([math.cos(q[off, 0]), math.sin(q[off, 0])])
+    height = abs(a[0] * b[1] - a[1] * b[0]) / np.linalg.norm(b - a)
+    assert abs(found["muscle", "elbow"][off]) == pytest.approx(height, rel=1e-12)
+    # a muscle on a path is an actuator of inverse dynamics
+    wanted = da.inverse_dynamics(s, [0.0], [0.2], [-60.0], actuators=["muscle"])
+    state = da.State(q=[0.0], v=[0.2], x=[float(np.squeeze(wanted["muscle.a"]))])
+    assert da.simulate(s, 1e-6, state=state)["elbow.acceleration"][0] == pytest.approx(-60.0, abs=1e-6)
+
+
 def test_a_point_inside_a_surface_ends_the_run_by_name() -> None:
     s = da.System("inside")
     bob = s.body("bob", da.sphere(0.05, mass=1.0))
     s.connect("slide", da.Prismatic("z"), s.ground, bob)
     path = da.AlongPath(PULL, ["point", da.WrapSphere(0.1), "point"])
     s.connect("rope", path, s.ground.at(0, 0.3, -0.2), s.ground.at(0, 0, -0.2), bob)
-    with pytest.raises(da.UserFunctionError, match="rope"):
+    with pytest.raises(da.UserFunctionError, match=r"'rope' has no path: part 3 .* radius 0.1 m"):
         da.simulate(s, 1.0)
+
+
+def test_systems_with_paths_and_compounds_are_pickled() -> None:
+    member = da.Element("distance", "-k*(s - 0.1) - ds", {"k": 300.0})
+    compound = da.Compound(
+        ("a", "b"), {"one": (member, "a", "m"), "two": (member, "m", "b")}, nodes={"m": ("line", 0.1)}
+    )
+    for law in (compound, da.AlongPath(member, ["point", "point"])):
+        s = da.System("pickled")
+        bob = s.body("bob", da.sphere(0.05, mass=1.0))
+        s.connect("slide", da.Prismatic("z"), s.ground, bob)
+        s.connect("law", law, s.ground.at(0, 0, 0.3), bob)
+        twin = pickle.loads(pickle.dumps(s))
+        ends = [
+            da.simulate(each, 0.1)["slide.position"][-1] for each in (s, twin, pickle.loads(pickle.dumps(s.compile())))
+        ]
+        assert ends[0] == ends[1] == ends[2]
 
 
 @pytest.mark.parametrize(

@@ -25,11 +25,14 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
 
 from ...checks import checked, finite_number, positive, set_fields
 from ...errors import ModelError
 from ...provenance import record_makers
+from ...rotation import from_rotation_vector
 from ..formulas.expressions import Formula, Program
 from ..formulas.program_algebra import ProgramBuilder, Vector, transposed
 from .built_in import ForceElement, SpringDamper
@@ -144,7 +147,9 @@ class AlongPath(Element):
     (True, 3.1416)
     """
 
-    is_smooth_at_half_turn = True
+    is_smooth_at_half_turn: ClassVar[bool] = True
+    law: ForceElement
+    route: tuple[Any, ...]
 
     def __init__(self, law: ForceElement, route: Sequence[Any]) -> None:
         item = self.kind
@@ -154,6 +159,24 @@ class AlongPath(Element):
         along = by_expressions(item, "law", law)
         self._build(along, parts)
         set_fields(self, law=law, route=parts)
+
+    def cause_of_failure(self, numbers: Mapping[str, float]) -> str:
+        """Return which points are inside of which surfaces."""
+        for k, part in enumerate(self.route):
+            if part == "point":
+                continue
+            R = from_rotation_vector([numbers[f"r{letter}{k}"] for letter in "xyz"])
+            for j in (k - 1, k + 1):
+                place, center = ([numbers[f"{letter}{i}"] if i else 0.0 for letter in "xyz"] for i in (j, k))
+                apart = R.T @ np.subtract(place, center)
+                away = float(np.linalg.norm(apart[:2] if isinstance(part, WrapCylinder) else apart))
+                if away < (radius := numbers[f"radius{k + 1}"]):
+                    return (
+                        f"has no path: part {j + 1} of the route is {away:.6g} m from the center of part {k + 1}, "
+                        f"inside of this {type(part).__name__} of radius {radius:.6g} m; move the point or give a "
+                        "smaller radius"
+                    )
+        return ""
 
     def _build(self, law: Element, route: tuple[Any, ...]) -> None:
         item = self.kind
@@ -191,11 +214,14 @@ class _Graft:
 
     def result(self, k: int) -> Formula:
         """Return a result of the law: the force, rates of states, energy, signals."""
-        return Formula(lambda program, names: self._places(program, names)[k])
+        return Formula(functools.partial(self._place, k))
 
     def tension(self) -> Formula:
         """Return the force by which the path pulls."""
-        return Formula(lambda program, names: ProgramBuilder(program).negate(self._places(program, names)[0]))
+        return Formula(self._tension)
+
+    def _tension(self, program: Program, names: Mapping[str, int]) -> int:
+        return ProgramBuilder(program).negate(self._place(0, program, names))
 
     def residual(self, k: int) -> Formula:
         """Return the residual of an unknown."""
@@ -206,14 +232,14 @@ class _Graft:
         count = len(self.law.unknowns)
         return self.result(self.law.output_count + count * (1 + count) + k)
 
-    def _places(self, program: Program, names: Mapping[str, int]) -> list[int]:
+    def _place(self, k: int, program: Program, names: Mapping[str, int]) -> int:
         if self._built is None or self._built[0] is not program:
             law, path = self.law, self.path.results(program, names)
             assert law.program is not None
             given = dict(names) | {"s": path.length, "ds": path.rate}
             inputs = [given[name] for name in (*law.input_names, *law.unknowns)]
             self._built = program, ProgramBuilder(program).graft(law.program, inputs)
-        return self._built[1]
+        return self._built[1][k]
 
 
 def _pull(graft: _Graft, path: _Path, k: int, program: Program, names: Mapping[str, int]) -> int:
@@ -236,13 +262,20 @@ class _Path:
 
     def __init__(self, route: tuple[Any, ...]) -> None:
         self.route = route
-        self.length = Formula(lambda program, names: self.results(program, names).length)
-        self.rate = Formula(lambda program, names: self.results(program, names).rate)
+        self.length = Formula(functools.partial(self._place, "length"))
+        self.rate = Formula(functools.partial(self._place, "rate"))
         self._built: tuple[Program, _PathResults] | None = None
 
     def angle(self, k: int) -> Formula:
         """Return the angle of contact of a part of the route."""
-        return Formula(lambda program, names: self.results(program, names).angles[k])
+        return Formula(functools.partial(self._angle, k))
+
+    def _angle(self, k: int, program: Program, names: Mapping[str, int]) -> int:
+        return self.results(program, names).angles[k]
+
+    def _place(self, what: str, program: Program, names: Mapping[str, int]) -> int:
+        place: int = getattr(self.results(program, names), what)
+        return place
 
     def results(self, program: Program, names: Mapping[str, int]) -> _PathResults:
         """Return results in a program; they are added to it once."""
