@@ -22,6 +22,7 @@ from .friction import CoulombFriction, JointFriction, LuGreFriction, StribeckFri
 from .gears import GearMesh
 from .linear_systems import StateSpace, TransferFunction
 from .lubrication import JournalBearing, TractionFilm
+from .paths import AlongPath, WrapCylinder, WrapSphere
 from .roads import Road
 from .signals import Delay, Reaction, Sensor
 from .springs import BumpStop, Bushing, Cable, GasSpring, HydraulicSpring, Ligament, NonlinearSpring
@@ -30,6 +31,7 @@ from .tyres import BrushTyre, MagicFormulaTyre
 from .viscoelastic import GeneralizedMaxwell, KelvinVoigt, Maxwell, Zener
 
 __all__ = [
+    "AlongPath",
     "BeamElement",
     "BrushTyre",
     "BumpStop",
@@ -82,6 +84,8 @@ __all__ = [
     "TransferFunction",
     "TyreData",
     "VelocityServo",
+    "WrapCylinder",
+    "WrapSphere",
     "Zener",
     "law",
     "read_tir",

@@ -96,6 +96,7 @@ _OWN: dict[str, dict[str, str]] = {
         "helix_angle": "rad", "backlash": "m", "center_distance": "m", "friction": "", "slip_speed": "m/s", "droop": "",
         "width": "m", "addendum": "",
     },
+    "WrapCylinder": {"radius": "m", "least": "rad"}, "WrapSphere": {"radius": "m"},
     "Road": {"footprint": "m", "grip": ""}, "Road.rough": {"length": "m", "spacing": "m", "grip": ""},
     "GeneralizedMaxwell": {"terms": ""}, "JointFriction": {"coefficient": ""},
 }  # fmt: skip
