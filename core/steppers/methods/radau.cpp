@@ -490,7 +490,8 @@ static double radau_error(const RunContext &i, RadauWorkspace &mine, double h) {
       e[k] = rate[part][j] + (radau::e[0] * Z[k] + radau::e[1] * Z[n + k] + radau::e[2] * Z[2 * n + k]) / h;
   solve_real(m, mine, mu, e);
   double error = measure(i, e, work.q1, work.v1, work.x1, &run.worst_dof);
-  if (error > 1.0 && (run.rejected_last || !run.started || run.counts.steps == 0)) {
+  const bool first = !(mine.kept->old_length > 0.0); // since the start or the last change, whatever was before
+  if (error > 1.0 && (run.rejected_last || first)) {
     // The estimate once more through (1 - J / mu)^-1, which takes out what is stiff. Hairer and Wanner (IV.8.20)
     // evaluate rates at the state that it leads to instead, the same to first order; but where forces jump that state
     // may lie beyond.

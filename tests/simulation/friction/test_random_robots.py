@@ -44,16 +44,17 @@ def test_robots_balance_and_repeat_their_bits(seed: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [
     19,
-    *(seed for seed in range(30, 75) if seed not in (*OFF_LIMITS, JAM, 68)),
-    pytest.param(68, marks=pytest.mark.xfail(strict=True, reason="a stiff run ends 3e-12 apart in an ensemble")),
+    *(seed for seed in range(30, 75) if seed not in (*OFF_LIMITS, JAM)),  # 68 goes on with radau, also in an ensemble
 ])  # fmt: skip
 def test_more_robots(seed: int) -> None:
     check_robot(seed)
 
 
-def test_friction_that_no_effort_satisfies_is_named() -> None:
-    with pytest.raises(da.SingularityError, match="friction of 'J4', 'J7' depends on loads so strongly"):
-        da.simulate(random_robot(NO_SOLUTION), T_END)
+@pytest.mark.parametrize("method", ["auto", "dopri5", "radau"])
+def test_friction_that_no_effort_satisfies_is_named(method: str) -> None:
+    """Of the slides J1 and J7, by their load; which of them, and what else is at rest, differs with the motion so far."""
+    with pytest.raises(da.SingularityError, match=r"friction of ('J[0-9]', )*'J[17]'.* depends on loads so strongly"):
+        da.simulate(random_robot(NO_SOLUTION), T_END, method=method)
 
 
 @pytest.mark.parametrize("method", ["auto", "radau"])
