@@ -275,7 +275,7 @@ def find_start(
         for name, part, size in (("q", state.q, model.nq), ("v", state.v, model.nv), ("x", x, model.nx))
     )
     notes += _normalized(model, lambda name: q[model.q_slice(name)])
-    closed, gaps = True, None
+    closed, worst, gaps = True, 0.0, None
     if model.nc:
         gaps = model.constraint_residual(q, t=t)
         gaps = row_gaps(model, gaps, constraint_targets(model, t)[0]) if model.drives else gaps
@@ -295,7 +295,8 @@ def find_start(
         moved = float(np.abs(motion.v - v).max()) if model.nv else 0.0
         if moved > NOTE_TOL:
             notes.append(f"the given velocities did not satisfy loops and drives and were changed by up to {moved:.2g}")
-        q, v, gaps = motion.q, motion.v, None
+        if not (worst <= ROUNDING_TOL and _satisfied(model, q[None], v[None], t)[0]):  # as in an ensemble
+            q, v, gaps = motion.q, motion.v, None
     notes += check_inertia(model, q, t)
     notes += nearly_conflicting_constraints(model, q, t=t, gaps=gaps) if model.nc else []
     return State(q=q, v=v, t=t, x=x), notes + shared_drives(model, q, t)

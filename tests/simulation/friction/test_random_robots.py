@@ -14,7 +14,8 @@ T_END = 0.6
 OFF_LIMITS = (2, 4, 24, 29, 37, 49, 52, 54, 59, 62, 69)  # cannot be closed, or start beyond stops
 NO_SOLUTION = 14  # of friction by load at rest, in a loop: named
 JAM = 47  # the friction of a slide grows without bounds while a rope is taut, as its gain reaches one
-SEEDS = [seed for seed in range(30) if seed not in (*OFF_LIMITS, NO_SOLUTION, 19)]
+STIFF = 68  # goes on with radau
+SEEDS = [*(seed for seed in range(30) if seed not in (*OFF_LIMITS, NO_SOLUTION, 19)), STIFF]
 
 pytestmark = pytest.mark.filterwarnings("ignore::dalembert.errors.ModelWarning")
 
@@ -44,7 +45,7 @@ def test_robots_balance_and_repeat_their_bits(seed: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [
     19,
-    *(seed for seed in range(30, 75) if seed not in (*OFF_LIMITS, JAM)),  # 68 goes on with radau, also in an ensemble
+    *(seed for seed in range(30, 75) if seed not in (*OFF_LIMITS, JAM, STIFF)),
 ])  # fmt: skip
 def test_more_robots(seed: int) -> None:
     check_robot(seed)
