@@ -38,6 +38,7 @@ from .options import Options
 from .progress import Progress
 from .recovery import keep_compound_branches, recover, restart_search
 from .request import SimulationRequest
+from .start import refuse_faint_inertia
 from .trajectory import Segment, Trajectory
 
 if TYPE_CHECKING:
@@ -153,6 +154,7 @@ class Run:
 
     def start(self, state: State) -> None:
         """Start at a state."""
+        refuse_faint_inertia(self.conditions, state)
         if self.friction is not None:
             self.friction.check_start(EventContext(self.conditions, state))
         if self.contact is not None:

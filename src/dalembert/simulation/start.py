@@ -46,6 +46,8 @@ __all__ = [
     "check_time_laws",
     "equilibrium_differences",
     "find_start",
+    "has_point_masses",
+    "refuse_faint_inertia",
     "parameter_differences",
     "start_state",
     "start_states",
@@ -419,23 +421,31 @@ def faint_inertia(model: Model, q: Array) -> list[str]:
     ]
 
 
-def refuse_faint_inertia(conditions: Conditions, start: State) -> None:
-    """Raise the error of a run whose start has a motion with so little inertia that accelerations are rounding."""
+def refuse_faint_inertia(conditions: Conditions, start: State, of: str = "") -> None:
+    """Raise the error of a run whose start has a motion with so little inertia that accelerations are rounding.
+
+    `of` names the run in the message.
+    """
     motion = _faintest_motion(conditions.model, conditions, start.q)
     if motion is None or motion[1] >= LOST_INERTIA:
         return
     moving, left, remedy = motion
     raise SingularityError(
-        f"at t = {start.t:.9g} s {listed(moving)} together have {left:.1g} of the inertia that each has alone: their "
+        f"at t = {start.t:.9g} s {listed(moving)} {of}together have {left:.1g} of the inertia that each has alone: their "
         f"accelerations are rounding. {remedy}; or start where their axes are not aligned"
     )
 
 
+def has_point_masses(model: Model) -> bool:
+    """Return whether motions of a model may have hardly any inertia: a tree with masses without moments."""
+    return not model.nc and bool(_point_masses(model))
+
+
 def _faintest_motion(model: Model, conditions: Conditions, q: Array) -> tuple[list[str], float, str] | None:
     """Return velocities that together have hardly any inertia at q (nq,), the part that is left, and a remedy."""
-    points = list(_point_masses(model))
-    if not points or model.nc:
+    if not has_point_masses(model):
         return None
+    points = list(_point_masses(model))
     free = ~conditions.acceleration_prescribed
     own = model.composite_inertias(q)
     pivots = _core.MassMatrixFactor(model, q).pivots()
