@@ -47,8 +47,8 @@ __all__ = [
     "equilibrium_differences",
     "find_start",
     "has_point_masses",
-    "refuse_faint_inertia",
     "parameter_differences",
+    "refuse_faint_inertia",
     "start_state",
     "start_states",
     "start_time",
@@ -431,8 +431,8 @@ def refuse_faint_inertia(conditions: Conditions, start: State, of: str = "") -> 
         return
     moving, left, remedy = motion
     raise SingularityError(
-        f"at t = {start.t:.9g} s {listed(moving)} {of}together have {left:.1g} of the inertia that each has alone: their "
-        f"accelerations are rounding. {remedy}; or start where their axes are not aligned"
+        f"at t = {start.t:.9g} s {listed(moving)} {of}together have {left:.1g} of the inertia that each has alone: "
+        f"their accelerations are rounding. {remedy}; or start where their axes are not aligned"
     )
 
 
