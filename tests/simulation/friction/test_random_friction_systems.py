@@ -25,6 +25,7 @@ PART_SENSITIVE = 0.15  # of the motions at most
 OUT_OF_REACH = 487  # a drive moves a loop beyond its reach
 BENT = 202  # a flexible body deforms by more than half of its size, until its inertia is lost
 SHORT_SLIP = 336  # slips for 1e-9 s after an impact, with friction of 1e6 times the loads
+STUCK_LAW = 195  # a law of the velocity of a joint that is stuck
 # friction of ball joints that drives or other friction keep close to rest, or stiff modes: explicit steps stagnate
 STIFF = (8, 228, 278, 298, 364)
 # rows that depend on stuck rows, and that drives and sliding rows accelerate all the same
@@ -212,6 +213,11 @@ def test_methods_agree_on_all_but_sensitive_motions(part: int) -> None:
 
 def test_radau_passes_a_slip_of_a_nanosecond() -> None:
     assert methods_agree(SHORT_SLIP)
+
+
+def test_branches_that_rounding_leaves_for_an_instant_do_not_hold_up_a_run() -> None:
+    """A velocity of 1e-76 of a stuck joint decides on a branch of a law: it turns and is zero within a step."""
+    assert methods_agree(STUCK_LAW)
 
 
 @pytest.mark.slow
