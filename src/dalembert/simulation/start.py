@@ -411,7 +411,7 @@ def check_inertia(model: Model, q: Array, t: float) -> list[str]:
 
 def faint_inertia(model: Model, q: Array) -> list[str]:
     """Return a note on a motion of a tree at q (nq,) whose inertia is nearly lost between bodies without moments."""
-    motion = _faintest_motion(model, model.conditions(), q)
+    motion = _faintest_motion(model, model.conditions(), q) if has_point_masses(model) else None
     if motion is None:
         return []
     moving, left, remedy = motion
