@@ -2,6 +2,7 @@
 #include "model/parameter_maps.hpp"
 #include "system/derivatives/parts.hpp"
 #include "system/drives.hpp"
+#include "tree/inverse_dynamics.hpp"
 #include "tree/kinematics.hpp"
 #include "tree/manifold.hpp"
 #include "tree/outputs.hpp"
@@ -223,9 +224,52 @@ struct Product {
     return input_places;
   }
 
-  void make(const double *w_a, const double *w_x) {
+  // whether parameters act by the tree's tables and by elements that see no bodies
+  bool can_sweep() const {
+    for (int kind = 0; kind < direction_kinds; ++kind)
+      if (out.of[kind] && static_cast<Direction>(kind) != Direction::parameter)
+        return false;
+    if (!wanted(Direction::parameter) || !by_recursions(m) || c.acceleration_prescribed || c.callbacks || s.loads ||
+        c.sampled_loads)
+      return false;
+    for (int k = 0; k < m.parameter_maps.scalars; ++k) {
+      const ScalarMap &map = m.parameter_maps.scalar[k];
+      const auto varies = [&](int number) { return number >= 0 && recorded.active[std::size_t(m.parameter_count + number)]; };
+      if (map.target != ScalarTarget::armature && map.target != ScalarTarget::gravity &&
+          (varies(map.number) || varies(map.second)))
+        return false;
+    }
+    return true;
+  }
+
+  void make_by_sweep(const double *a, const double *w_a, const double *w_x) {
+    if (!is_recorded(ProductTape::Record::elements)) {
+      std::memset(static_cast<void *>(work.memory), 0, work.bytes);
+      record_state(false);
+      record_residuals(m, false);
+      keep_record(ProductTape::Record::elements);
+    }
+    recorded.bar.assign(recorded.tape.size(), 0.0);
+    if (tables_vary()) {
+      Workspace<double> &ws = motion.system.loops.ws;
+      start_inverse<double>(m, ws, s.q, s.v, a, motion.system.passed);
+      sweep_tree(m, ws, s.v, a, derivatives.da, recorded.frames, work.numbers,
+                 [&](const Traced &entry, double slope) { recorded.bar[entry.place] -= slope; });
+    }
+    pull(w_a, w_x);
+    give({});
+  }
+
+  void make(const double *a, const double *w_a, const double *w_x) {
     solve_row(w_a, nullptr);
     const Recording here(recorded.tape);
+    if (recorded.record == ProductTape::Record::none)
+      record_tables();
+    if (can_sweep())
+      return make_by_sweep(a, w_a, w_x);
+    make_on_tape(w_a, w_x);
+  }
+  void make_on_tape(const double *w_a, const double *w_x) {
     if (!is_recorded(ProductTape::Record::residuals)) {
       record(false);
       recorded.input_places = record_residuals(model_of_tables(), false);
@@ -437,7 +481,7 @@ bool multiply_derivatives(const ModelData &m, const Conditions &c, MotionWorkspa
   Product product{m, c, motion, derivatives, work, recorded, s, out, {}};
   if (!product.find_motion(a))
     return false;
-  product.make(w_a, w_x);
+  product.make(a, w_a, w_x);
   return true;
 }
 

@@ -7,6 +7,8 @@
 //
 // and the right side is the derivative of one number, u . (forces - R) + l . C: the kernels run once on a tape, which is
 // read backwards (scalar/traced.hpp). Tables that mapped parameters give are recorded once for all states.
+// By parameters alone, where elements see no bodies of a tree, the tape holds the elements only, and tables get their
+// slopes by a sweep over the tree (system/derivatives/tree_sweep.hpp).
 //
 // Outputs of bodies and connections y = h(q, v, x, a, lambda, p) likewise, for weights w of them and [w_a; w_l] the
 // derivatives of w . h by accelerations and multipliers:
@@ -15,6 +17,7 @@
 #pragma once
 
 #include "system/derivatives/derivatives.hpp"
+#include "system/derivatives/tree_sweep.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
 
@@ -50,12 +53,13 @@ struct ProductTape {
   std::vector<Weight> weights; // of outputs
 
   // Rows at one state after another share its record, if nothing else uses the workspaces between them.
-  enum class Record { none, residuals, outputs, outputs_at_rest };
+  enum class Record { none, residuals, elements, outputs, outputs_at_rest };
   bool follows = false;
   Record record = Record::none;
   std::vector<double> state; // t, q, v, x of the record
   Tape::Place state_end = 0;
   std::vector<Tape::Place> input_places;
+  std::vector<TreeSweepFrame> frames;
 };
 
 // Results, null where they are not wanted: by positions (nv), velocities (nv), element states (nx), joint forces (nv),
