@@ -140,6 +140,7 @@ from .connections.elements import (
     LuGreFriction as LuGreFriction,
     MagicFormulaTyre as MagicFormulaTyre,
     Maxwell as Maxwell,
+    MillardMuscle as MillardMuscle,
     NonlinearSpring as NonlinearSpring,
     PointPlaneContact as PointPlaneContact,
     PositionServo as PositionServo,

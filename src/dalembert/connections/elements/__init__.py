@@ -22,6 +22,7 @@ from .friction import CoulombFriction, JointFriction, LuGreFriction, StribeckFri
 from .gears import GearMesh
 from .linear_systems import StateSpace, TransferFunction
 from .lubrication import JournalBearing, TractionFilm
+from .muscles import MillardMuscle
 from .paths import AlongPath, WrapCylinder, WrapSphere
 from .roads import Road
 from .signals import Delay, Reaction, Sensor
@@ -66,6 +67,7 @@ __all__ = [
     "LuGreFriction",
     "MagicFormulaTyre",
     "Maxwell",
+    "MillardMuscle",
     "NonlinearSpring",
     "PointPlaneContact",
     "PositionServo",
