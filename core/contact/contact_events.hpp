@@ -23,7 +23,7 @@ struct ClosedPoint {
   bool carries;        // its force is an unknown; false: others carry its load, or drive the joint
   double direction[3]; // slip where a step begins, unit, world axes; of a joint: its sign, 0, 0
   double slow_slip;    // slip velocity where the last step ended, if it was one of rest; 0: it was not, m/s
-  double fastest;      // largest slip velocity since it has last stuck, m/s
+  double fastest;      // largest scale of its slip velocity (contact/contact_motion.hpp) since it has last stuck, m/s
 
   bool touches() const { return stop < 0 && joint < 0; }
   bool slides_with_friction() const { return mode == ContactMode::slides && friction > 0.0 && stop < 0; }
@@ -88,7 +88,7 @@ struct ContactEvents {
   double max_rate = 1000.0;                         // changes per second
   double closed_gap = 1e-9;                         // m: points closer than this are closed at a change
   double overlap = 1e-10;                           // m: a gap that falls below minus this closes
-  double rest_tol = 1e-9, relative_rest_tol = 1e-9; // velocity at rest: m/s, and of the largest slip velocity
+  double rest_tol = 1e-9, relative_rest_tol = 1e-9; // velocity at rest: m/s, and of the largest scale of slip
   double hop_height = 1e-9;                         // m: rebounds lower than this are none
   ImpactLaw impact_law = ImpactLaw::at_once;
 

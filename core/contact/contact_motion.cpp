@@ -140,6 +140,17 @@ void respond_to_closed(const RunContext &i, ContactEvents &e, double t, const do
       e.D.data());
 }
 
+double slip_scale(const Workspace<double> &ws, const ContactSteps &c, const ScenePoint &p) {
+  double sum = 0.0;
+  for (int end = 0; end < 2; ++end) {
+    const double *motion = c.motions.data() + 6 * p.places[end];
+    const Vec3<double> r = read(end ? p.on_second : p.on_first) - ws.X_W[p.places[end]].p, w = read(motion),
+                       u = read(motion + 3);
+    sum += std::sqrt(dot(u, u)) + std::sqrt(dot(w, w) * dot(r, r));
+  }
+  return sum;
+}
+
 void closed_velocities(ContactEvents &e, const double *v) {
   e.u.resize(3 * e.rows.rows.size());
   for (std::size_t k = 0; k < e.rows.rows.size(); ++k)

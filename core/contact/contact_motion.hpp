@@ -31,6 +31,9 @@ constexpr int rates_of_point = 27; // rates of axes (9), of both points (6), pad
 void place_closed(const RunContext &i, ContactEvents &e, const double *q, const double *v);
 // rows, J, Y and D of the closed points; after place_closed
 void respond_to_closed(const RunContext &i, ContactEvents &e, double t, const double *q);
+// Sum of the sizes of the terms of a slip velocity, of both bodies at a point, m/s: its rounding and its errors are of
+// this scale. After move_bodies.
+double slip_scale(const Workspace<double> &ws, const ContactSteps &c, const ScenePoint &p);
 // u of all rows in e.u
 void closed_velocities(ContactEvents &e, const double *v);
 // w0 of (1) in e.b, for accelerations a; after place_closed, before respond_to_closed

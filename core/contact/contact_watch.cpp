@@ -359,7 +359,7 @@ bool set_slip_directions(const RunContext &i, ContactEvents &e, const double *q,
       u = u - scale(dot(u, normal), normal);
     }
     const double slip = std::sqrt(dot(u, u));
-    p.fastest = std::max(p.fastest, slip);
+    p.fastest = std::max(p.fastest, p.touches() ? slip_scale(i.work.motion.system.loops.ws, e.rows, e.points[k]) : slip);
     const bool slow = !(slip > e.rest_tol + e.relative_rest_tol * p.fastest);
     rests = rests || (slow && p.slow_slip > 0.0 && slip < 2.0 * p.slow_slip); // it does not speed up
     p.slow_slip = slow ? slip : 0.0;

@@ -22,7 +22,7 @@ constexpr double shortest_part = 1e-3;  // of a step
 constexpr double closed_gap = 1e-9;     // of the length of the system: gaps below are closed
 constexpr double slack_length = 1e-5;   // of it: points this close count as near
 constexpr double plastic_speeds = 2.0;  // of g h: slower impacts are plastic
-constexpr double located_speeds = 10.0; // of g h: the time of faster impacts with restitution is located
+constexpr double located_speeds = 10.0; // of g h: the time of faster impacts with restitution or friction is located
 constexpr int restitution_rounds = 24;  // of bisection
 constexpr double energy_tol = 1e-9;     // of the work of all impulses before: a larger gain is one
 // central differences of smooth functions: truncation and rounding are about 1e-10
@@ -135,9 +135,11 @@ struct ContactStep {
     points = &c.search->find(poses(), c.motions.data(), h, look_ahead(h));
   }
 
-  // an approach with restitution whose impact is located
+  // An approach whose impact is located. With friction a plastic one too: over two steps it would be two impacts, which
+  // have other directions of slip than one has, however short the steps are.
   bool is_fast(const ScenePoint &p, double normal_velocity) const {
-    return c.scene->materials()[std::size_t(p.material)].restitution > 0.0 &&
+    const ContactMaterial &material = c.scene->materials()[std::size_t(p.material)];
+    return (material.restitution > 0.0 || material.friction > 0.0) &&
            normal_velocity < -located_speeds * gravity * i.run.fixed_step;
   }
 
@@ -171,7 +173,7 @@ struct ContactStep {
     return false;
   }
 
-  // Marks fast approaches with restitution, which are no contacts of a step: it ends where they meet. Returns the time of
+  // Marks fast approaches, which are no contacts of a step: it ends where they meet. Returns the time of
   // the first impact, and infinity if there is none; h: length of the step whose middle the points belong to.
   double first_impact(double h) {
     skip.assign(points->size(), 0);
