@@ -333,6 +333,17 @@ static void next_start(const ContactRow &row, const double lam[3], double h, boo
       force[e] = 0.5 * (force[e] + row.start[e]);
 }
 
+bool was_pressed(const ContactSteps &c, const ScenePoint &p) {
+  return remembered(c, key_of(p.shapes), key_of(p.features)) != nullptr;
+}
+
+bool touches_others(const ContactSteps &c, const ScenePoint &p, std::int32_t shape) {
+  return std::any_of(c.memory.begin(), c.memory.end(), [&](const ContactMemory &last) {
+    const bool is_of_shape = std::int32_t(last.shapes >> 32) == shape || std::int32_t(last.shapes) == shape;
+    return is_of_shape && last.shapes != joint_key && last.shapes != key_of(p.shapes);
+  });
+}
+
 static void keep_impulse(ContactSteps &c, const std::vector<ScenePoint> &points, std::size_t k, double h, bool swept) {
   const ContactRow &row = c.rows[k];
   const double *lam = c.lam.data() + 3 * k;

@@ -73,7 +73,7 @@ struct ModeDecision {
     for (ClosedPoint &p : found)
       for (const ClosedPoint &old : e.closed)
         if (p.is(old))
-          p.mode = old.mode, p.fastest = old.fastest, std::copy_n(old.axis, 3, p.axis);
+          p.mode = old.mode, p.fastest = old.fastest, p.scale = old.scale, std::copy_n(old.axis, 3, p.axis);
     e.closed = std::move(found);
   }
 
@@ -124,7 +124,9 @@ struct ModeDecision {
       ClosedPoint &p = e.closed[k];
       double *u = e.u.data() + 3 * k;
       const double slip = std::hypot(u[0], u[1]), *axes = e.rows.rows[k].axes;
-      p.fastest = std::max(p.fastest, p.touches() ? slip_scale(frames(), e.rows, e.points[k]) : slip);
+      p.fastest = std::max(p.fastest, slip);
+      if (p.touches())
+        p.scale = std::max(p.scale, slip_scale(frames(), e.rows, e.points[k]));
       p.carries = !is_driven(p);
       if (!p.carries) {
         mu[k] = no_bound, p.mode = ContactMode::slides, p.direction[0] = 1.0, p.direction[1] = p.direction[2] = 0.0;
@@ -531,7 +533,7 @@ struct ModeDecision {
         return outcome;
       for (ClosedPoint &p : e.closed)
         if (p.mode == ContactMode::sticks)
-          p.fastest = 0.0;
+          p.fastest = p.scale = 0.0;
     }
     if (has_changed()) {
       ++e.change_count;

@@ -248,7 +248,7 @@ static void set_slip_forces(ContactEvents &e) {
     const double size = std::hypot(along[0], along[1]);
     along[0] /= size, along[1] /= size;
     const double slip = std::hypot(u[0], u[1]);
-    if (slip > least_slip) {
+    if (slip > std::max(e.resting(closed), least_slip)) {
       const double s = u[0] * along[0] + u[1] * along[1], beyond = s < 0.0 ? -2.0 * s : 0.0;
       along[0] = (u[0] + beyond * along[0]) / slip, along[1] = (u[1] + beyond * along[1]) / slip;
     }

@@ -11,7 +11,8 @@
 //
 // Where rows depend on each other, lam is the shortest solution; accelerations are the same for all of them, unless
 // points slide in different directions. Beyond a reversal of the slip within a step, its direction is continued: with d
-// the direction where the step begins, s = u_t.d and u_t - s d = p, friction is along (|s| d + p) / |u_t|.
+// the direction where the step begins, s = u_t.d and u_t - s d = p, friction is along (|s| d + p) / |u_t|. Below the
+// velocity of rest it is along d: slip that begins keeps the direction that was determined for it.
 #pragma once
 
 #include "contact/contact_blocks.hpp"

@@ -23,6 +23,7 @@ constexpr double closed_gap = 1e-9;     // of the length of the system: gaps bel
 constexpr double slack_length = 1e-5;   // of it: points this close count as near
 constexpr double plastic_speeds = 2.0;  // of g h: slower impacts are plastic
 constexpr double located_speeds = 10.0; // of g h: the time of faster impacts with restitution or friction is located
+constexpr double central_tol = 1e-6;    // angle between the normal and the way to a centre: smaller ones are none
 constexpr int restitution_rounds = 24;  // of bisection
 constexpr double energy_tol = 1e-9;     // of the work of all impulses before: a larger gain is one
 // central differences of smooth functions: truncation and rounding are about 1e-10
@@ -136,11 +137,34 @@ struct ContactStep {
   }
 
   // An approach whose impact is located. With friction a plastic one too: over two steps it would be two impacts, which
-  // have other directions of slip than one has, however short the steps are.
+  // have other directions of slip than one has, however short the steps are; unless they lie on the way to the centre.
   bool is_fast(const ScenePoint &p, double normal_velocity) const {
     const ContactMaterial &material = c.scene->materials()[std::size_t(p.material)];
-    return (material.restitution > 0.0 || material.friction > 0.0) &&
-           normal_velocity < -located_speeds * gravity * i.run.fixed_step;
+    return normal_velocity < -located_speeds * gravity * i.run.fixed_step &&
+           (material.restitution > 0.0 || (material.friction > 0.0 && !is_central(p)));
+  }
+  // Whether normal impulses turn neither body, tangential ones do not change the approach, and nothing else touches them;
+  // not asked for in piles.
+  bool is_central(const ScenePoint &p) const {
+    for (int end = 0; end < 2; ++end) {
+      const std::int32_t block = c.block[std::size_t(p.places[end])];
+      if (block < 0)
+        continue;
+      FreeBlock &body = c.free_blocks[std::size_t(block)];
+      if (!body.alone)
+        return false;
+      set_free_block(m.bodies[p.places[end]], body);
+      if (!body.turns_evenly())
+        return false;
+      const Pose<double> &X = i.work.motion.system.loops.ws.X_W[p.places[end]];
+      const Vec3<double> r = as_vec(end ? p.on_second : p.on_first) - X.p - mul(X.R, as_vec(body.center));
+      const Vec3<double> aside = cross(r, as_vec(p.normal));
+      const bool in_pile = int(c.memory.size()) > c.dense_points;
+      if (dot(aside, aside) > central_tol * central_tol * dot(r, r) ||
+          (!in_pile && touches_others(c, p, p.shapes[end])))
+        return false;
+    }
+    return true;
   }
 
   // the same of a stop, whose velocity counts from 10 g h over the length of the system on
@@ -377,7 +401,7 @@ struct ContactStep {
     skip.assign(points->size(), 0);
     c.skip_stops.clear();
     for (std::size_t k = 0; k < points->size(); ++k)
-      skip[k] = (*points)[k].gap > closed();
+      skip[k] = (*points)[k].gap > closed() && !was_pressed(c, (*points)[k]);
     set_rows(m, c, *points, c.q.data(), closed(), skip, false);
     if (c.rows.empty())
       return;
