@@ -133,7 +133,7 @@ struct ContactSteps {
   // of the last step
   std::vector<ContactRow> rows;       // in the order of their islands
   std::vector<ContactMemory> memory;  // in order
-  std::vector<ContactMemory> earlier; // before the last step, in a run with events
+  std::vector<ContactMemory> earlier; // before the last step
   bool keeps_parts = false;
   std::vector<ContactPart> parts; // since they were taken
   ContactLog log;

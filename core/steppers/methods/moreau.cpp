@@ -416,8 +416,7 @@ struct ContactStep {
   Outcome step(double h) {
     RunWorkspace &work = i.work;
     c.q.assign(work.q, work.q + m.nq), c.v.assign(work.v, work.v + m.nv), c.x.assign(work.x, work.x + m.nx);
-    if (i.run.events)
-      c.earlier = c.memory;
+    c.earlier = c.memory;
     begin_log(m, c, i.run.t);
     double t = i.run.t, left = h;
     Outcome outcome = Outcome::reached;
