@@ -400,8 +400,10 @@ struct ContactStep {
     find_points(c.q.data(), 0.0);
     skip.assign(points->size(), 0);
     c.skip_stops.clear();
-    for (std::size_t k = 0; k < points->size(); ++k)
-      skip[k] = (*points)[k].gap > closed() && !was_pressed(c, (*points)[k]);
+    for (std::size_t k = 0; k < points->size(); ++k) {
+      const ScenePoint &p = (*points)[k]; // the motion off what rests is an error of the step
+      skip[k] = p.gap > closed() && !(was_pressed(c, p) && std::abs(normal_velocity(p)) < impact_speed());
+    }
     set_rows(m, c, *points, c.q.data(), closed(), skip, false);
     if (c.rows.empty())
       return;
