@@ -23,6 +23,7 @@ constexpr double closed_gap = 1e-9;     // of the length of the system: gaps bel
 constexpr double slack_length = 1e-5;   // of it: points this close count as near
 constexpr double plastic_speeds = 2.0;  // of g h: slower impacts are plastic
 constexpr double located_speeds = 10.0; // of g h: the time of faster impacts with restitution or friction is located
+constexpr double together = 1e-3;       // of a step: impacts that are closer to each other happen at once
 constexpr double central_tol = 1e-6;    // angle between the normal and the way to a centre: smaller ones are none
 constexpr int restitution_rounds = 24;  // of bisection
 constexpr double energy_tol = 1e-9;     // of the work of all impulses before: a larger gain is one
@@ -401,14 +402,16 @@ struct ContactStep {
     skip.assign(points->size(), 0);
     c.skip_stops.clear();
     for (std::size_t k = 0; k < points->size(); ++k) {
-      const ScenePoint &p = (*points)[k]; // the motion off what rests is an error of the step
-      skip[k] = p.gap > closed() && !(was_pressed(c, p) && std::abs(normal_velocity(p)) < impact_speed());
+      const ScenePoint &p = (*points)[k];
+      const double u = normal_velocity(p); // of what rests it is an error of the step
+      const bool meets = p.gap <= -together * i.run.fixed_step * u;
+      skip[k] = p.gap > closed() && !meets && !(was_pressed(c, p) && std::abs(u) < impact_speed());
     }
     set_rows(m, c, *points, c.q.data(), closed(), skip, false);
     if (c.rows.empty())
       return;
     respond_to_contacts(i, c, *points, t, c.q.data());
-    solve_without_gain({0.0, impact_speed(), closed()}, t);
+    solve_without_gain({0.0, impact_speed(), std::numeric_limits<double>::infinity()}, t);
     log_impulses(i, c, *points, whole_step, t, impact_speed());
     if (c.keeps_parts)
       keep_part(t, 0.0);
@@ -471,7 +474,7 @@ struct ContactStep {
     part.swept = n > std::size_t(c.dense_points);
     for (std::size_t k = 0; k < n; ++k) {
       ContactRow &row = part.rows[k];
-      const bool is_closed = row.gap <= closed();
+      const bool is_closed = !(h > 0.0) || row.gap <= closed();
       part.kind.push_back(!is_closed ? (h > 0.0 ? 2 : 0) : row.approach < -impact_speed() ? 1 : 0);
       const double asked = row.stop >= 0 ? c.stops[std::size_t(row.stop)].restitution
                            : row.point >= 0
