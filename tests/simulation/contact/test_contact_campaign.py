@@ -90,7 +90,7 @@ def test_events_obey_the_laws_and_steps_approach_them(part: int) -> None:
 
 
 def first_impacts(result: da.Result, apart: float) -> tuple[float, int]:
-    """Return a time before the first impact that follows another one too closely, s, and the number of impacts before."""
+    """Return a time before the first impact that follows another too closely, s, and the number of impacts before."""
     times = np.unique([event.t for event in result.events if event.is_exchange])
     close = np.flatnonzero(np.diff(times) < apart)
     end = T_END

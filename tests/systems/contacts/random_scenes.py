@@ -1,7 +1,8 @@
 """Random scenes of bodies that fall, strike, rub and rest on each other, by seed.
 
 Spheres, boxes, cylinders, capsules and hulls above a floor, a slope or in a trough of planes, free, in chains of ball
-joints or hinges, or in rings of ball joints. Masses are between 0.1 and 10 kg, sizes between 5 and 30 cm. No shapes overlap at the start.
+joints or hinges, or in rings of ball joints. Masses are between 0.1 and 10 kg, sizes between 5 and 30 cm. No shapes
+overlap at the start.
 """
 
 from __future__ import annotations
