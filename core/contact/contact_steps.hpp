@@ -91,7 +91,15 @@ struct FreeBlock {
   double given[10] = {};  // mass, first moment, inertia about the origin of F: those of what follows
   double center[3] = {};  // of mass, in F
   double over_mass = 0.0; // 1 / mass
-  double turns[6] = {};   // inverse of the inertia about the centre
+  double turns[6] = {};   // inverse of the inertia about the centre: xx, xy, xz, yy, yz, zz
+
+  // whether the inertia is that of a ball
+  bool turns_evenly() const {
+    const double least = 1e-9 * turns[0];
+    const auto differ = [&](double a, double b) { return a - b > least || b - a > least; };
+    return !(differ(turns[3], turns[0]) || differ(turns[5], turns[0]) || differ(turns[1], 0.0) ||
+             differ(turns[2], 0.0) || differ(turns[4], 0.0));
+  }
 };
 
 // A part of a step, or an impact within it, with its solution: what derivatives of the step need
@@ -133,7 +141,7 @@ struct ContactSteps {
   // of the last step
   std::vector<ContactRow> rows;       // in the order of their islands
   std::vector<ContactMemory> memory;  // in order
-  std::vector<ContactMemory> earlier; // before the last step, in a run with events
+  std::vector<ContactMemory> earlier; // before the last step
   bool keeps_parts = false;
   std::vector<ContactPart> parts; // since they were taken
   ContactLog log;

@@ -334,8 +334,11 @@ private:
       keep_impulses(one.contacts, *one.found.points, h);
       if (!lane_overlaps(context(lane), h))
         continue;
-      if (solved >> lane & 1u)
+      if (solved >> lane & 1u) {
         rows.give(lane);
+        for (int f = 0; f < m.nv; ++f) // axes of the end follow from these
+          one.contacts.free[std::size_t(f)] = work.free[f][lane];
+      }
       if (find_lane_separation(context(lane), h))
         apart |= 1u << lane;
     }

@@ -13,13 +13,37 @@ constexpr int max_locations = 8; // improvements of the time of an impact
 constexpr double most_thickness =
     0.5; // of the thinner shape: longest way of a point to another shape in a part of a step
 constexpr double shortest_part = 1e-3;  // of a step
-constexpr double located_speeds = 10.0; // of g h: the time of faster impacts with restitution is located
+constexpr double located_speeds = 10.0; // of g h: the time of faster impacts with restitution or friction is located
+constexpr double together = 1e-3;       // of a step: impacts that are closer to each other happen at once
+constexpr double central_tol = 1e-6;    // angle between the normal and the way to a centre: smaller ones are none
 
 } // namespace
 
 bool ContactStep::is_fast(const ScenePoint &p, double normal_velocity) const {
-  return c.scene->materials()[std::size_t(p.material)].restitution > 0.0 &&
-         normal_velocity < -located_speeds * gravity * i.run.fixed_step;
+  const ContactMaterial &material = c.scene->materials()[std::size_t(p.material)];
+  return normal_velocity < -located_speeds * gravity * i.run.fixed_step &&
+         (material.restitution > 0.0 || (material.friction > 0.0 && !is_central(p)));
+}
+
+bool ContactStep::is_central(const ScenePoint &p) const {
+  for (int end = 0; end < 2; ++end) {
+    const std::int32_t block = c.block[std::size_t(p.places[end])];
+    if (block < 0)
+      continue;
+    FreeBlock &body = c.free_blocks[std::size_t(block)];
+    if (!body.alone)
+      return false;
+    set_free_block(m.bodies[p.places[end]], body);
+    if (!body.turns_evenly())
+      return false;
+    const Pose<double> &X = i.work.motion.system.loops.ws.X_W[p.places[end]];
+    const Vec3<double> r = as_vec(end ? p.on_second : p.on_first) - X.p - mul(X.R, as_vec(body.center));
+    const Vec3<double> aside = cross(r, as_vec(p.normal));
+    const bool in_pile = int(c.memory.size()) > c.dense_points;
+    if (dot(aside, aside) > central_tol * central_tol * dot(r, r) || (!in_pile && touches_others(c, p, p.shapes[end])))
+      return false;
+  }
+  return true;
 }
 
 bool ContactStep::is_fast(const JointStop &stop, double velocity) const {
@@ -92,13 +116,17 @@ void ContactStep::collide(double t, double whole_step) {
   find_points(c.q.data(), 0.0);
   skip.assign(points->size(), 0);
   c.skip_stops.clear();
-  for (std::size_t k = 0; k < points->size(); ++k)
-    skip[k] = (*points)[k].gap > closed();
+  for (std::size_t k = 0; k < points->size(); ++k) {
+    const ScenePoint &p = (*points)[k];
+    const double u = normal_velocity(p); // of what rests it is an error of the step
+    const bool meets = p.gap <= -together * i.run.fixed_step * u;
+    skip[k] = p.gap > closed() && !meets && !(was_pressed(c, p) && std::abs(u) < impact_speed());
+  }
   set_rows(m, c, *points, c.q.data(), closed(), skip, false);
   if (c.rows.empty())
     return;
   respond_to_contacts(i, c, *points, t, c.q.data());
-  solve_without_gain({0.0, impact_speed(), closed()}, t);
+  solve_without_gain({0.0, impact_speed(), std::numeric_limits<double>::infinity()}, t);
   log_impulses(i, c, *points, whole_step, t, impact_speed());
   if (c.keeps_parts)
     keep_part(t, 0.0);
@@ -108,8 +136,7 @@ void ContactStep::collide(double t, double whole_step) {
 Outcome ContactStep::step(double h) {
   RunWorkspace &work = i.work;
   c.q.assign(work.q, work.q + m.nq), c.v.assign(work.v, work.v + m.nv), c.x.assign(work.x, work.x + m.nx);
-  if (i.run.events)
-    c.earlier = c.memory;
+  c.earlier = c.memory;
   begin_log(m, c, i.run.t);
   double t = i.run.t, left = h;
   Outcome outcome = Outcome::reached;

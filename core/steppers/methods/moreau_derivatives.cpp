@@ -28,7 +28,7 @@ void ContactStep::keep_part(double t, double h) {
   part.swept = n > std::size_t(c.dense_points);
   for (std::size_t k = 0; k < n; ++k) {
     ContactRow &row = part.rows[k];
-    const bool is_closed = row.gap <= closed();
+    const bool is_closed = !(h > 0.0) || row.gap <= closed();
     part.kind.push_back(!is_closed ? (h > 0.0 ? 2 : 0) : row.approach < -impact_speed() ? 1 : 0);
     const double asked = row.stop >= 0 ? c.stops[std::size_t(row.stop)].restitution
                          : row.point >= 0

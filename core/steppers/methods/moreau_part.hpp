@@ -76,20 +76,24 @@ struct ContactStep {
 
   // ---- impacts within a step: moreau.cpp
 
-  // an approach with restitution whose impact is located
+  // An approach whose impact is located. With friction a plastic one too: over two steps it would be two impacts, which
+  // have other directions of slip than one has, however short the steps are; unless it is central.
   bool is_fast(const ScenePoint &p, double normal_velocity) const;
+  // Whether normal impulses turn neither body, tangential ones do not change the approach, and nothing else touches them;
+  // the last is not asked for in piles.
+  bool is_central(const ScenePoint &p) const;
   // the same of a stop, whose velocity counts from 10 g h over the length of the system on
   bool is_fast(const JointStop &stop, double velocity) const;
   // whether a shape may pass through another one in a time h: points of the middle would lie on its far side
   bool may_tunnel(double h) const;
-  // Marks fast approaches with restitution, which are no contacts of a step: it ends where they meet. Returns the time of
-  // the first impact, and infinity if there is none; h: length of the step whose middle the points belong to.
+  // Marks fast approaches, which are no contacts of a step: it ends where they meet. Returns the time of the first impact,
+  // and infinity if there is none; h: length of the step whose middle the points belong to.
   double first_impact(double h);
   // Moves on to the impact that is expected after a time `to_impact`, which is improved, and passes it.
   Outcome pass_impact(double t, double &to_impact, double longest, double whole_step);
   // from a state, of the first of the fast approaches; negative where they overlap already; 0: there is none
   double time_to_impact(const double *q, const double *v, double h);
-  // (5) at c.q, c.v
+  // (5) at c.q, c.v, of points that are closed, that meet within a small part of the step, or that were pressed before
   void collide(double t, double whole_step);
   Outcome step(double h);
 

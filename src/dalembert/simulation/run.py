@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..arrays import Array, IndexArray
+from ..errors import IntegrationError
 from ..model import Conditions, Model, SampledControl, State
 from ..result.contact_points import ContactSource
 from .branch_log import BranchLog
@@ -360,7 +361,7 @@ class Run:
         while True:
             if self.interrupt.pressed:
                 return "interrupted"
-            self.stagnation.check(self)
+            self._check_progress()
             until = self.pause_time()
             began = time.perf_counter()
             can_roll_back = self.searches_events and self.history is None
@@ -416,6 +417,16 @@ class Run:
                 continue
             used = time.perf_counter() - began
             steps = min(MAX_CHUNK_STEPS, 2 * steps) if used < CHUNK_TIME else max(1, steps // 2)
+
+    def _check_progress(self) -> None:
+        """Raise an error if the run stagnates; contact by events goes on in steps then, if it may."""
+        try:
+            self.stagnation.check(self)
+        except IntegrationError:
+            if not self.can_go_on_in_steps:
+                raise
+            self.pass_contact_failure()
+            self.stagnation = StagnationMonitor(self.tried_steps, self.integrator.t)
 
     @property
     def can_go_on_in_steps(self) -> bool:
