@@ -55,8 +55,10 @@ static std::size_t lay_out(const ModelData &m, std::byte *base, AlphaWorkspace &
   work.lambda0 = arena.take<double>(std::size_t(m.nc));
   work.grip = arena.take<double>(std::size_t(m.nc));
   work.kept = arena.take<AlphaWorkspace::Kept>(1);
-  arena.skip(lay_out(m, arena.here(), work.newton));
-  arena.skip(lay_out(m, arena.here(), work.fronts));
+  if (m.fronts.pays_fresh) {
+    arena.skip(lay_out(m, arena.here(), work.newton));
+    arena.skip(lay_out(m, arena.here(), work.fronts));
+  }
   return arena.used;
 }
 

@@ -331,21 +331,6 @@ class BalanceEvaluation:
         how: dict[str, Any] = {"inputs": balance.input_values, "conditions": balance.locking}
         return balance.model.d_inverse_dynamics(self.q, balance.v, still, t=balance.t, x=self.x, **how)[0]
 
-    def newton_step(self, shift: float) -> Array | None:
-        """Return s (n,) with (K + mu C + mu^2 M) s = -g in O(number of bodies), without a matrix.
-
-        mu is `shift` times the root of the largest acceleration; more than 0, since hinges may lack stiffness. None
-        where the core has no such solution: with loops, steady motions, element states or changed conditions.
-        """
-        balance, model = self.balance, self.balance.model
-        if not self._unconstrained or model.nx or balance.v.any() or balance.inputs or not balance.locking.is_default:
-            return None
-        still = np.zeros(model.nv)
-        a = model.forward_dynamics(self.q, still, t=balance.t)
-        mu = shift * float(np.sqrt(np.abs(a / balance.scales).max(initial=0.0)))
-        found, _, _ = model._newton_step(self.q, still, still, a, np.zeros(0), mu, t=balance.t, x=self.x)
-        return found / balance.scales if np.isfinite(found).all() else None
-
     @cached_property
     def is_definite(self) -> bool:
         """Whether the virtual stiffness is that of a potential energy with a strict minimum."""
