@@ -181,7 +181,7 @@ struct SystemDerivativeMemory {
   NewtonWorkspace newton;
   NewtonFactors<double> fronts;
   double *given;         // 2 nv
-  std::uint32_t *solved; // whether the factors of the state before are regular
+  std::uint32_t *solved; // whether the factors are regular
 };
 
 std::size_t lay_out(const ModelData &m, std::byte *base, const Call &call, SystemDerivativeMemory &d) {
@@ -200,24 +200,14 @@ std::size_t lay_out(const ModelData &m, std::byte *base, const Call &call, Syste
   return arena.used;
 }
 
-// Whether a state is the one before it with another right-hand side.
-bool repeats_state_before(const Call &call, const Arrays<double> &at) {
-  for (const ArgumentKind which :
-       {ArgumentKind::q, ArgumentKind::v, ArgumentKind::t, ArgumentKind::x, ArgumentKind::lambda})
-    if (const double *numbers = at[which])
-      if (const std::ptrdiff_t stride = call.in[int(which)].stride; !std::equal(numbers, numbers + stride, numbers - stride))
-        return false;
-  return call.parameters_apart == 0;
-}
-
-// not a number where there are no fronts, or a front is singular; kept: factors of the state before serve
+// not a number where there are no fronts, or a front is singular
 unsigned newton_step_of_one(const ModelData &m, const Conditions &c, SystemDerivativeMemory &d,
-                            const Arrays<double> &at, bool kept) {
+                            const Arrays<double> &at, bool factored) {
   const double mu = *at[ArgumentKind::lambda];
   SystemState<double> s = state_of(at);
   s.tau = s.prescribed = nullptr;
   const StepRates<double> rates{mu, mu * mu, s.v};
-  if (!kept) {
+  if (!factored) {
     if (!dynamics(m, c, d.motion, s, d.a, d.motion.system.unused))
       return unsigned(callback_failed);
     *d.solved = has_frontal_solver(m, c);
@@ -255,7 +245,7 @@ unsigned system_derivatives_of_one(const ModelData &m, std::byte *memory, const 
   SystemDerivativeMemory d;
   lay_out(m, memory, call, d);
   if (call.kernel == Kernel::newton_step)
-    return newton_step_of_one(m, conditions_of(call, state), d, at, !first && repeats_state_before(call, at));
+    return newton_step_of_one(m, conditions_of(call, state), d, at, call.factored);
   if (call.kernel == Kernel::d_required_forces)
     return d_required_forces(m, conditions_of(call, state), d.motion, d.derivatives, motion_of(at), at.out)
                ? 0u
