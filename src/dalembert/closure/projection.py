@@ -90,9 +90,9 @@ def project(
 def _shortest(equations: LeastSquaresProblem, q: Array, r: Array, free: BoolArray) -> Array:
     """Return the shortest step (free,) for which |J x + r| is least."""
     found = equations.shortest_step(q, r, free) if isinstance(equations, SolvedWithinTrees) else None
-    if found is None:
-        found = np.linalg.lstsq(equations.jacobian(q)[:, free], -r, rcond=ROW_RANK_TOL)[0]
-    return np.asarray(found)
+    if found is not None:
+        return found
+    return np.asarray(np.linalg.lstsq(equations.jacobian(q)[:, free], -r, rcond=ROW_RANK_TOL)[0], dtype=float)
 
 
 def project_batch(equations: LeastSquaresProblem, q: Array) -> Array:

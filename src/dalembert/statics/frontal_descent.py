@@ -67,13 +67,11 @@ class _Rest:
         mu = shift * float(np.sqrt(np.abs(self.a / D).max()))
         if mu == 0.0:
             return still
-        found, _, _ = model._newton_step(self.q, still, still, self.a, np.zeros(0), mu, t=self.balance.t)
+        found, _, _ = model._newton_step(self.q, still, still, self.a, np.zeros(0), mu, t=self.balance.t, x=np.zeros(0))
         return found / D if np.isfinite(found).all() else None
 
 
-def descend_by_fronts(
-    balance: ForceBalance, q: Array, stops: Sequence[CoordinateMeasure], most: int
-) -> FrontalDescent:
+def descend_by_fronts(balance: ForceBalance, q: Array, stops: Sequence[CoordinateMeasure], most: int) -> FrontalDescent:
     """Return the configuration next to balance that is reached from q (nq,) without passing a stop.
 
     It is q itself for small systems, for steady motions, element states, and conditions that the fronts do not take.
