@@ -26,10 +26,13 @@ __all__ = ["FIRST_TRUST_RADIUS", "STEP_TOL", "FrontalDescent", "descend_by_front
 
 
 STEP_TOL = 1e-10  # rad or lengths: length of the last step at convergence
+SETTLED_TOL = 1e-12  # the same of a descent by fronts, which goes on while steps gain
 FIRST_TRUST_RADIUS = 0.3  # rad or lengths
-RELATIVE_SHIFTS = (1e-5, 1e-4, 1e-3, 1e-2, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0, 1e3)  # mu, by the root of accelerations
+# mu, by the root of accelerations
+RELATIVE_SHIFTS = (1e-5, 1e-4, 1e-3, 1e-2, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1e3)
+NEWTON_SHIFT = 1e-3  # up to which steps are those of Newton's method
 MAX_TURN = 0.5  # rad in one step
-SMALL_STEP = 1e-4  # rad or lengths: the work along shorter steps is round-off, and forces are compared instead
+SMALL_STEP = 1e-4  # rad or lengths: shorter steps of Newton's method have to halve the forces, as work is round-off
 LEAST_RADIUS = 1e-9  # rad or lengths: shorter steps make no progress
 
 
@@ -86,7 +89,7 @@ def descend_by_fronts(balance: ForceBalance, q: Array, stops: Sequence[Coordinat
     turns = np.array([k.startswith("angle") or k in ("wx", "wy", "wz") for k in balance.model.speed_kinds])
     radius, least, count = FIRST_TRUST_RADIUS, 1, 0
     while count < most and radius > LEAST_RADIUS and np.isfinite(look.pull).all():
-        first = max(least - 1, 0)
+        first = max(least - 2, 0)
         for number in range(first, len(RELATIVE_SHIFTS)):
             way = look.step(RELATIVE_SHIFTS[number])
             if way is None or float(look.pull @ way) > 0.0:
@@ -97,7 +100,8 @@ def descend_by_fronts(balance: ForceBalance, q: Array, stops: Sequence[Coordinat
         else:
             break
         last = float(np.abs(way).max(initial=0.0))
-        there = _taken(balance, look, way, stops)
+        by_newton = last < SMALL_STEP and RELATIVE_SHIFTS[number] <= NEWTON_SHIFT
+        there = _taken(balance, look, way, stops, by_newton)
         if there is None:
             if last < STEP_TOL:
                 return FrontalDescent(look.q, count, count > 0)
@@ -106,7 +110,7 @@ def descend_by_fronts(balance: ForceBalance, q: Array, stops: Sequence[Coordinat
         good, there_look = there
         count += 1
         look, least = there_look, number
-        if last < STEP_TOL:
+        if last < SETTLED_TOL:
             return FrontalDescent(look.q, count, True)
         if good and size > 0.5 * radius:
             radius *= 2.0
@@ -114,14 +118,14 @@ def descend_by_fronts(balance: ForceBalance, q: Array, stops: Sequence[Coordinat
 
 
 def _taken(
-    balance: ForceBalance, look: _Rest, way: Array, stops: Sequence[CoordinateMeasure]
+    balance: ForceBalance, look: _Rest, way: Array, stops: Sequence[CoordinateMeasure], by_newton: bool
 ) -> tuple[bool, _Rest] | None:
     """Return whether a scaled step fulfils its prediction, and the forces at its end; None if it is rejected."""
     trial = balance.retract(look.q, way)
     if trial is None or any(not m.lower <= float(m.values(trial)) <= m.upper for m in stops):
         return None
     there = _Rest(balance, trial)
-    if float(np.abs(way).max(initial=0.0)) < SMALL_STEP:
+    if by_newton:
         gains = float(np.linalg.norm(there.pull)) < 0.5 * float(np.linalg.norm(look.pull))
         return (True, there) if gains else None
     middle = balance.retract(look.q, 0.5 * way)
@@ -130,7 +134,7 @@ def _taken(
     half = _Rest(balance, middle)
     work = (4 * (work_between(look, half) + work_between(half, there)) - work_between(look, there)) / 3
     hoped = 0.5 * float(look.pull @ way)
-    return (abs(work - hoped) < 0.3 * abs(hoped), there) if work < 0.1 * hoped else None
+    return (work < 0.7 * hoped, there) if work < 0.1 * hoped else None
 
 
 def work_between(one: _Rest | BalanceEvaluation, two: _Rest | BalanceEvaluation) -> float:
