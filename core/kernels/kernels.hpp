@@ -109,6 +109,7 @@ struct Call {
   // of derivatives by parameters: direction_count rows (system/derivatives/derivatives.hpp)
   const double *directions = nullptr;
   int direction_count = 0;
+  bool factored = false; // of Newton systems: the memory holds the factors of this state
   Call() {
     for (Input &input : in)
       input.data = nullptr;

@@ -180,7 +180,8 @@ struct SystemDerivativeMemory {
   ProductWorkspace products;
   NewtonWorkspace newton;
   NewtonFactors<double> fronts;
-  double *given; // 2 nv
+  double *given;         // 2 nv
+  std::uint32_t *solved; // whether the factors are regular
 };
 
 std::size_t lay_out(const ModelData &m, std::byte *base, const Call &call, SystemDerivativeMemory &d) {
@@ -195,25 +196,28 @@ std::size_t lay_out(const ModelData &m, std::byte *base, const Call &call, Syste
   arena.skip(DALEMBERT_ISA::lay_out(m, arena.here(), d.newton));
   arena.skip(DALEMBERT_ISA::lay_out(m, arena.here(), d.fronts));
   d.given = arena.take<double>(2 * std::size_t(m.nv));
+  d.solved = arena.take<std::uint32_t>(1);
   return arena.used;
 }
 
 // not a number where there are no fronts, or a front is singular
 unsigned newton_step_of_one(const ModelData &m, const Conditions &c, SystemDerivativeMemory &d,
-                            const Arrays<double> &at) {
+                            const Arrays<double> &at, bool factored) {
   const double mu = *at[ArgumentKind::lambda];
   SystemState<double> s = state_of(at);
   s.tau = s.prescribed = nullptr;
-  if (!dynamics(m, c, d.motion, s, d.a, d.motion.system.unused))
-    return unsigned(callback_failed);
   const StepRates<double> rates{mu, mu * mu, s.v};
-  bool solved = use_frontal_solver(m, c, true);
-  if (solved) {
-    linearize(m, c, d.motion, d.derivatives, d.newton, s, d.a, d.motion.system.lambda, LoopConstraintRate::second,
-              true);
-    solved = factor_fronts(m, d.newton, rates, d.fronts);
+  if (!factored) {
+    if (!dynamics(m, c, d.motion, s, d.a, d.motion.system.unused))
+      return unsigned(callback_failed);
+    *d.solved = has_frontal_solver(m, c);
+    if (*d.solved) {
+      linearize(m, c, d.motion, d.derivatives, d.newton, s, d.a, d.motion.system.lambda, LoopConstraintRate::second,
+                true);
+      *d.solved = factor_fronts(m, d.newton, rates, d.fronts);
+    }
   }
-  if (solved)
+  if (*d.solved)
     solve_radau(m, d.newton, rates, d.fronts, d.given, at[ArgumentKind::a], at[ArgumentKind::tau],
                 at[ArgumentKind::other], at.out[0], at.out[1], at.out[2]);
   else
@@ -253,7 +257,7 @@ unsigned system_derivatives_of_one(const ModelData &m, std::byte *memory, const 
   SystemDerivativeMemory d;
   lay_out(m, memory, call, d);
   if (call.kernel == Kernel::newton_step)
-    return newton_step_of_one(m, conditions_of(call, state), d, at);
+    return newton_step_of_one(m, conditions_of(call, state), d, at, call.factored);
   if (call.kernel == Kernel::d_required_forces)
     return d_required_forces(m, conditions_of(call, state), d.motion, d.derivatives, motion_of(at), at.out)
                ? 0u

@@ -85,9 +85,11 @@ static std::size_t lay_out(const ModelData &m, std::byte *base, RadauWorkspace &
   work.turning = arena.take<double>(nv);
   work.acting = arena.take<std::int32_t>(nx);
   work.kept = arena.take<RadauWorkspace::Kept>(1);
-  arena.skip(lay_out(m, arena.here(), work.newton));
-  arena.skip(lay_out(m, arena.here(), work.real_fronts));
-  arena.skip(lay_out(m, arena.here(), work.complex_fronts));
+  if (m.fronts.pays_kept) {
+    arena.skip(lay_out(m, arena.here(), work.newton));
+    arena.skip(lay_out(m, arena.here(), work.real_fronts));
+    arena.skip(lay_out(m, arena.here(), work.complex_fronts));
+  }
   work.real_given = arena.take<double>(2 * nv);
   work.complex_given = arena.take<Complex>(2 * nv);
   return arena.used;
