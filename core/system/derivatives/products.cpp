@@ -1,4 +1,5 @@
 #include "system/derivatives/products.hpp"
+#include "elements/elements.hpp"
 #include "model/parameter_maps.hpp"
 #include "system/derivatives/parts.hpp"
 #include "system/drives.hpp"
@@ -211,6 +212,25 @@ struct Product {
     return true;
   }
 
+  EvaluationContext<Traced> context(const SystemState<Traced> &state) const {
+    EvaluationContext<Traced> at = evaluation_context(c, work.traced, state, work.dx);
+    at.numbers = motion.system.numbers;
+    if (wanted(Direction::parameter))
+      at.varied = work.parameters;
+    else if (c.sequence)
+      at.parameters = motion.system.parameters;
+    return at;
+  }
+  // elements that see no bodies
+  void record_elements() {
+    SystemState<Traced> state{Traced(s.t), work.q, work.v, work.x};
+    if (s.inputs || c.sequence)
+      state.inputs = work.settings;
+    work.traced.loops.ws.t = state.t;
+    if (m.element_count || m.actuator_count)
+      apply_elements(m, work.traced.loops.ws, context(state), work.q, work.v, work.traced.tau, work.traced.cut);
+  }
+
   std::vector<Tape::Place> record_residuals(const ModelData &model, bool in_world) {
     SystemState<Traced> state{Traced(s.t), work.q, work.v, work.x};
     if (s.loads || (c.callbacks && c.callbacks->gives_forces))
@@ -220,12 +240,7 @@ struct Product {
       input_places = record_inputs(model), state.inputs = work.inputs;
     else if (s.inputs || c.sequence)
       state.inputs = work.settings;
-    EvaluationContext<Traced> at = evaluation_context(c, work.traced, state, work.dx);
-    at.numbers = motion.system.numbers;
-    if (wanted(Direction::parameter))
-      at.varied = work.parameters;
-    else if (c.sequence)
-      at.parameters = motion.system.parameters;
+    const EvaluationContext<Traced> at = context(state);
     if (tables_vary() && !s.prescribed)
       prescribe(model, c.acceleration_prescribed, state.t, work.traced.callback_laws, work.a);
     motion_residuals(model, c, work.traced, at, state, work.a, work.lambda, m.nc ? work.seconds : nullptr, in_world);
@@ -259,7 +274,7 @@ struct Product {
     if (!is_recorded(ProductTape::Record::elements)) {
       std::memset(static_cast<void *>(work.memory), 0, work.bytes);
       record_state(false);
-      record_residuals(m, false);
+      record_elements();
       keep_record(ProductTape::Record::elements);
     }
     clear_bar();
