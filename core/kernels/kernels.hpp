@@ -59,7 +59,9 @@ enum class Kernel {
   loads_of_motion,   // q v a [lambda] -> loads of all connections
   report,            // q v -> whatever has an array: see ReportPart
   d_dynamics,        // q v -> derivatives: see DerivativePart
-  d_dynamics_products, // q v, w_a (other), w_x (lambda) -> their products with derivatives, by each kind of direction
+  // q v, w_a (other), w_x (lambda) -> their products with derivatives, by each kind of direction; at last rows whose sum
+  // is the sum of all products by parameters, which costs less
+  d_dynamics_products,
   d_output_products, // q v, weights (other) -> their products with derivatives of outputs (system/derivatives/products.hpp)
   // q v, r1 (a), r2 (tau), r3 (other), mu (lambda) -> dxi, dv, dx of (2) of steppers/methods/radau.hpp, by fronts
   newton_step,

@@ -226,6 +226,8 @@ unsigned newton_step_of_one(const ModelData &m, const Conditions &c, SystemDeriv
   return 0;
 }
 
+constexpr int product_sums = 6; // of results: rows whose sum is that of the products by parameters
+
 unsigned products_of_one(const ModelData &m, const Conditions &c, SystemDerivativeMemory &d, ProductTape &recorded,
                          const Arrays<double> &at) {
   Products out;
@@ -233,6 +235,8 @@ unsigned products_of_one(const ModelData &m, const Conditions &c, SystemDerivati
                              Direction::force,    Direction::input,    Direction::parameter};
   for (int k = 0; k < 6; ++k)
     out.of[int(kinds[k])] = at.out[k];
+  if (recorded.sums)
+    out.of[int(Direction::parameter)] = at.out[product_sums];
   return multiply_derivatives(m, c, d.motion, d.derivatives, d.products, recorded, state_of(at), at[ArgumentKind::other],
                               at[ArgumentKind::lambda], d.a, out)
              ? 0u
@@ -353,9 +357,25 @@ static unsigned evaluate_one(const ModelData &m, std::byte *memory, const Call &
   return 0;
 }
 
+static bool wants_sums(const Call &call) {
+  return call.kernel == Kernel::d_dynamics_products && call.out[product_sums].data;
+}
+// what rows up to the last one have left
+static void finish_rows(const ModelData &m, std::byte *memory, const Call &call, std::ptrdiff_t last,
+                        ProductTape &recorded) {
+  if (!recorded.sums)
+    return;
+  SystemDerivativeMemory d;
+  lay_out(m, memory, call, d);
+  finish_sums(m, d.products, recorded, call.out[product_sums].data + last * call.out[product_sums].stride);
+}
+
 unsigned evaluate_state(const ModelData &m, std::byte *memory, const Call &call, std::ptrdiff_t state) {
   ProductTape recorded;
-  return evaluate_one(m, memory, call, state, true, recorded);
+  recorded.sums = wants_sums(call);
+  const unsigned found = evaluate_one(m, memory, call, state, true, recorded);
+  finish_rows(m, memory, call, state, recorded);
+  return found;
 }
 
 unsigned evaluate_range(const ModelData &m, std::byte *memory, const Call &call, std::ptrdiff_t begin,
@@ -367,6 +387,7 @@ unsigned evaluate_range(const ModelData &m, std::byte *memory, const Call &call,
   for (const ArgumentKind which : {ArgumentKind::tau, ArgumentKind::loads, ArgumentKind::inputs, ArgumentKind::a})
     alone = alone && !call.in[int(which)].data;
   recorded.follows = alone && !call.parameters_apart;
+  recorded.sums = wants_sums(call);
   for (std::ptrdiff_t state = begin; state < end && !(found & callback_failed); ++state) {
     for (int k = 0; k < take_count; ++k)
       for (std::ptrdiff_t j = 0; call.in[k].data && k != int(ArgumentKind::inputs) && j < call.in[k].size; ++j)
@@ -376,6 +397,8 @@ unsigned evaluate_range(const ModelData &m, std::byte *memory, const Call &call,
       for (std::ptrdiff_t j = 0; call.out[k].data && j < call.out[k].size; ++j)
         seen_out += 0.0 * call.out[k].data[state * call.out[k].stride + j];
   }
+  if (end > begin)
+    finish_rows(m, memory, call, end - 1, recorded);
   return found | finding(seen_in, bad_input) | finding(seen_out, bad_output);
 }
 

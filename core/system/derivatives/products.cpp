@@ -1,4 +1,5 @@
 #include "system/derivatives/products.hpp"
+#include "elements/elements.hpp"
 #include "model/parameter_maps.hpp"
 #include "system/derivatives/parts.hpp"
 #include "system/drives.hpp"
@@ -48,6 +49,13 @@ static bool can_record(const ModelData &m, const Conditions &c, const Products &
 
 namespace {
 
+// products by mapped parameters
+void add_mapped(const ModelData &m, const ProductWorkspace &work, const ProductTape &recorded, double *by_parameter) {
+  for (const ProductTape::Entry &entry : recorded.entries)
+    if (entry.number >= m.parameter_count)
+      by_parameter[entry.direction] += entry.factor * recorded.bar[work.own[entry.number - m.parameter_count].place];
+}
+
 struct Product {
   const ModelData &m;
   const Conditions &c;
@@ -90,6 +98,12 @@ struct Product {
       apply_parameter_maps(m, work.own, work.numbers);
     }
     recorded.tables_end = recorded.tape.size();
+    recorded.bar.assign(recorded.tables_end, 0.0);
+  }
+  // the numbers of the tables keep what rows before have left there, where sums are wanted
+  void clear_bar() {
+    recorded.bar.resize(recorded.tape.size());
+    std::fill(recorded.bar.begin() + (recorded.sums ? recorded.tables_end : 0), recorded.bar.end(), 0.0);
   }
 
   static Traced put(double value, bool varies) { return varies ? independent(value) : Traced(value); }
@@ -198,6 +212,25 @@ struct Product {
     return true;
   }
 
+  EvaluationContext<Traced> context(const SystemState<Traced> &state) const {
+    EvaluationContext<Traced> at = evaluation_context(c, work.traced, state, work.dx);
+    at.numbers = motion.system.numbers;
+    if (wanted(Direction::parameter))
+      at.varied = work.parameters;
+    else if (c.sequence)
+      at.parameters = motion.system.parameters;
+    return at;
+  }
+  // elements that see no bodies
+  void record_elements() {
+    SystemState<Traced> state{Traced(s.t), work.q, work.v, work.x};
+    if (s.inputs || c.sequence)
+      state.inputs = work.settings;
+    work.traced.loops.ws.t = state.t;
+    if (m.element_count || m.actuator_count)
+      apply_elements(m, work.traced.loops.ws, context(state), work.q, work.v, work.traced.tau, work.traced.cut);
+  }
+
   std::vector<Tape::Place> record_residuals(const ModelData &model, bool in_world) {
     SystemState<Traced> state{Traced(s.t), work.q, work.v, work.x};
     if (s.loads || (c.callbacks && c.callbacks->gives_forces))
@@ -207,12 +240,7 @@ struct Product {
       input_places = record_inputs(model), state.inputs = work.inputs;
     else if (s.inputs || c.sequence)
       state.inputs = work.settings;
-    EvaluationContext<Traced> at = evaluation_context(c, work.traced, state, work.dx);
-    at.numbers = motion.system.numbers;
-    if (wanted(Direction::parameter))
-      at.varied = work.parameters;
-    else if (c.sequence)
-      at.parameters = motion.system.parameters;
+    const EvaluationContext<Traced> at = context(state);
     if (tables_vary() && !s.prescribed)
       prescribe(model, c.acceleration_prescribed, state.t, work.traced.callback_laws, work.a);
     motion_residuals(model, c, work.traced, at, state, work.a, work.lambda, m.nc ? work.seconds : nullptr, in_world);
@@ -246,10 +274,10 @@ struct Product {
     if (!is_recorded(ProductTape::Record::elements)) {
       std::memset(static_cast<void *>(work.memory), 0, work.bytes);
       record_state(false);
-      record_residuals(m, false);
+      record_elements();
       keep_record(ProductTape::Record::elements);
     }
-    recorded.bar.assign(recorded.tape.size(), 0.0);
+    clear_bar();
     if (tables_vary()) {
       Workspace<double> &ws = motion.system.loops.ws;
       start_inverse<double>(m, ws, s.q, s.v, a, motion.system.passed);
@@ -275,7 +303,7 @@ struct Product {
       recorded.input_places = record_residuals(model_of_tables(), false);
       keep_record(ProductTape::Record::residuals);
     }
-    recorded.bar.assign(recorded.tape.size(), 0.0);
+    clear_bar();
     pull(w_a, w_x);
     give(recorded.input_places);
   }
@@ -396,7 +424,7 @@ struct Product {
       bar[work.seconds[i].place] += derivatives.dlambda[i];
     for (int k = 0; k < m.nx; ++k)
       bar[work.dx[k].place] += w_x[k];
-    recorded.tape.pull(bar.data());
+    recorded.tape.pull(bar.data(), recorded.sums ? recorded.tables_end : 1);
   }
 
   void give(const std::vector<Tape::Place> &input_places) const {
@@ -419,11 +447,11 @@ struct Product {
         by_input[k] = input_places[std::size_t(k)] ? bar[input_places[std::size_t(k)]] : 0.0;
     if (double *by_parameter = wanted(Direction::parameter)) {
       std::fill_n(by_parameter, derivatives.along.count, 0.0);
-      for (const ProductTape::Entry &entry : recorded.entries) {
-        const Traced &number = entry.number < m.parameter_count ? work.parameters[entry.number]
-                                                                : work.own[entry.number - m.parameter_count];
-        by_parameter[entry.direction] += entry.factor * bar[number.place];
-      }
+      for (const ProductTape::Entry &entry : recorded.entries)
+        if (entry.number < m.parameter_count)
+          by_parameter[entry.direction] += entry.factor * bar[work.parameters[entry.number].place];
+      if (!recorded.sums)
+        add_mapped(m, work, recorded, by_parameter);
     }
   }
 };
@@ -462,6 +490,14 @@ bool multiply_blocks(const ModelData &m, const Conditions &c, MotionWorkspace &m
 }
 
 } // namespace
+
+void finish_sums(const ModelData &m, const ProductWorkspace &work, ProductTape &recorded, double *by_parameter) {
+  if (!recorded.tables_end)
+    return;
+  recorded.tape.cut(recorded.tables_end);
+  recorded.tape.pull(recorded.bar.data());
+  add_mapped(m, work, recorded, by_parameter);
+}
 
 bool are_few(const ModelData &m, const DerivativesWorkspace &derivatives, const Products &out) {
   constexpr int few = 6; // SIMD registers of directions; a tape costs as much as about this many

@@ -60,6 +60,9 @@ struct ProductTape {
   Tape::Place state_end = 0;
   std::vector<Tape::Place> input_places;
   std::vector<TreeSweepFrame> frames;
+
+  // Only sums over all rows are wanted: what tables contribute waits in `bar` for `finish_sums`.
+  bool sums = false;
 };
 
 // Results, null where they are not wanted: by positions (nv), velocities (nv), element states (nx), joint forces (nv),
@@ -78,6 +81,9 @@ bool multiply_derivatives(const ModelData &m, const Conditions &c, MotionWorkspa
                           DerivativesWorkspace &derivatives, ProductWorkspace &work, ProductTape &recorded,
                           const SystemState<double> &s, const double *w_a, const double *w_x, double *a,
                           const Products &out, bool with_matrices = false);
+
+// Adds to the products of the last row by parameters what has waited for the sum over all rows.
+void finish_sums(const ModelData &m, const ProductWorkspace &work, ProductTape &recorded, double *by_parameter);
 
 // Weights of outputs: of poses (rotation 9, position 3), velocities and accelerations (angular, linear) of all bodies of
 // the user, of loads of connections, of accelerations; world axes.

@@ -165,7 +165,8 @@ class JacobianBlocks:
                 how |= {"t": t[each], "x": x[each]}
                 flat = some.reshape(-1, nv + nx)
                 w_a, w_x = np.ascontiguousarray(flat[:, :nv]), np.ascontiguousarray(flat[:, nv:])
-                (by,) = conditions.model._d_dynamics_products([5], q[each], v[each], w_a, w_x, **how)
+                kind = 6 if some.shape[1] == 1 else 5  # sums over all rows cost less
+                (by,) = conditions.model._d_dynamics_products([kind], q[each], v[each], w_a, w_x, **how)
                 found[:, first : first + together] += by.reshape(*some.shape[:2], -1).sum(axis=0).T
         return found
 
