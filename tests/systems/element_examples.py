@@ -100,6 +100,10 @@ LIBRARY: list[tuple[Any, dict[str, Any]]] = [
     (da.PositionServo("sin(t)", 10.0, 1.0, 3.0, limit=2.0), {}),
     (da.VelocityServo(1.0, 3.0, 2.0), {}),
     (da.DCMotor("12 - s", 1.0, 0.1, 0.01), {}),
+    (
+        da.MillardMuscle("t", 100.0, 0.3, 0.3, pennation=0.3),
+        {"center": {"s": 0.6, "a": 0.5, "fiber": 1.0}, "measure_amplitude": 5e-3},
+    ),
     (da.HillMuscle("t", 100.0, 0.5), {"center": {"s": 0.5, "a": 0.5}, "measure_amplitude": 0.1}),
     (da.HydraulicCylinder(0.0, 1e-5, 1e-3, 4e-4, (0.2, 1.8)), {"center": {"s": 1.0}, "measure_amplitude": 0.5}),
     (da.StateSpace([[-1.0]], [[2.0]], [[3.0]], [[0.5]]), {}),

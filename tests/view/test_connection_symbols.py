@@ -144,6 +144,7 @@ SYSTEMS: dict[str, Callable[[], da.System]] = {
     "HydraulicCylinder": lambda: two(elements.HydraulicCylinder(0.0, 0.0, 1e-3, 5e-4, (0.3, 0.9))),
     "Cable": lambda: two(elements.Cable(100.0, 0.5)),
     "Ligament": lambda: two(elements.Ligament(100.0, 0.5)),
+    "MillardMuscle": lambda: two(elements.MillardMuscle(0.5, 100.0, 0.3, 0.3)),
     "HillMuscle": lambda: two(elements.HillMuscle(0.5, 100.0, 0.6)),
     "ElasticBar": lambda: two(elements.ElasticBar(100.0, 0.6)),
     "BeamElement": lambda: two(elements.BeamElement(0.6, axial=100.0, bending=1.0)),

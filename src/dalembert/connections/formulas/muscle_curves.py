@@ -20,7 +20,7 @@ from .tables import Table
 
 __all__ = ["MuscleCurve", "active_force_length", "force_velocity", "passive_force_length", "tendon_force_length"]
 
-_POINTS = 33  # of an arc
+_POINTS = 65  # of an arc
 
 Corner = tuple[float, float, float]  # x, y, slope
 
@@ -32,22 +32,21 @@ class MuscleCurve:
     ----------
     low, high : float
         x at its ends.
-    integral : Table
-    value : Table
-        The derivative of `integral`.
+    value, integral : Table
     """
 
     def __init__(self, corners: Sequence[Corner], curviness: Sequence[float]) -> None:
         arcs = [_arc(a, b, c) for a, b, c in zip(corners, corners[1:], curviness, strict=False)]
         x = np.concatenate([arc[0] if k == 0 else arc[0][1:] for k, arc in enumerate(arcs)])
-        totals = np.concatenate([[0.0], np.cumsum(np.concatenate([arc[1] for arc in arcs]))])
+        y = np.concatenate([arc[1] if k == 0 else arc[1][1:] for k, arc in enumerate(arcs)])
+        totals = np.concatenate([[0.0], np.cumsum(np.concatenate([arc[2] for arc in arcs]))])
         self.low, self.high = float(x[0]), float(x[-1])
         self.integral = Table(x, values=totals)
-        self.value = self.integral.slope(0)
+        self.value = Table(x, values=y)
 
 
-def _arc(a: Corner, b: Corner, curviness: float) -> tuple[Array, Array]:
-    """Return knots (n,) on an arc, and the integrals (n - 1,) of y between them."""
+def _arc(a: Corner, b: Corner, curviness: float) -> tuple[Array, Array, Array]:
+    """Return knots (n,) and values (n,) on an arc, and the integrals (n - 1,) of y between them."""
     (x0, y0, s0), (x1, y1, s1) = a, b
     corner = (y1 - y0 - x1 * s1 + x0 * s0) / (s0 - s1) if s0 != s1 else 0.5 * (x0 + x1)
     there = np.array([corner, y0 + s0 * (corner - x0)])
@@ -61,7 +60,7 @@ def _arc(a: Corner, b: Corner, curviness: float) -> tuple[Array, Array]:
     inner = u[:-1, None] + np.diff(u)[:, None] * (nodes + 1) / 2
     rate = _bezier(5 * np.diff(points[:, 0]), inner)
     parts = (_bezier(points[:, 1], inner) * rate * weights).sum(axis=1) * np.diff(u) / 2
-    return x, parts
+    return x, _bezier(points[:, 1], u), parts
 
 
 def _bezier(points: Array, u: Array) -> Array:

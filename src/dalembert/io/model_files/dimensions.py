@@ -80,7 +80,11 @@ _OWN: dict[str, dict[str, str]] = {
     "JournalBearing": {"stiffness": "N/m", "limit": ""}, "Load": {"force": "N", "moment": "N m"},
     "height_field": {"size": "m"},
     "HydraulicSpring": {"rest": "m"}, "GasSpring": {"rest": "m"}, "Maxwell": {"start": _PLACE},
-    "HillMuscle": {"start": ""}, "Pulse": {"rest": ""}, "Step": {"time": "s"}, "Delay": {"time": "s"},
+    "HillMuscle": {"start": ""},
+    "MillardMuscle": {
+        "strength": "N", "optimal_length": "m", "slack_length": "m", "pennation": "rad", "fastest": "1/s",
+        "damping": "", "start": "", "fiber_start": "", "tendon_strain": "", "passive_strain": "",
+    }, "Pulse": {"rest": ""}, "Step": {"time": "s"}, "Delay": {"time": "s"},
     "StateSpace": {"A": ""}, "Section": {"points": "m"}, "beam": {"points": "m", "mass": "", "damping": ""},
     "frame": {"mass": "", "damping": ""}, "Member": {"points": "m"}, "CustomJoint": {"position": ""},
     "Table": {"outside": "", "values": ""}, "TractionFilm": {"slip_speed": "m/s", "load": ""},

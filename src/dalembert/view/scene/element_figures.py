@@ -33,6 +33,7 @@ LINES = {
     "Cable": "cable",
     "Ligament": "cable",
     "HillMuscle": "muscle",
+    "MillardMuscle": "muscle",
     "ElasticBar": "bar",
     "BeamElement": "beam",
     "Distance": "bar",
