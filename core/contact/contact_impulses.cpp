@@ -119,7 +119,7 @@ void solve_dense(ContactSteps &c, const ConeBlocks &p, std::size_t begin, std::s
   assemble_cone_matrix(p, c.D.data());
   c.solver.reserve(p.m);
   c.solver.lam.assign(mine, mine + size);
-  c.solver.solve({p.m, c.D.data(), c.b.data(), p.mu}, c.tolerance, true);
+  solve_cone_problem({p.m, c.D.data(), c.b.data(), p.mu}, c.solver, c.tolerance, true);
   c.change.resize(3 * end);
   for (std::size_t k = 0; k < size; ++k)
     c.change[3 * begin + k] = c.solver.lam[k] - mine[k], mine[k] = c.solver.lam[k];
@@ -136,12 +136,13 @@ double solve_island(ContactSteps &c, std::size_t begin, std::size_t end, const d
   if (dense)
     set_free_velocities(c, p, begin, v);
   add_response(c, begin, end, lam, v);
-  prepare_sweeps(p, c.sweeper);
   if (!dense) {
+    prepare_sweeps(p, c.sweeper);
     const bool done = sweep_cones(p, c.sweeper, sweep_tolerance, c.max_sweeps, v, lam + 3 * begin);
     c.sweeps += c.sweeper.sweeps;
     return done ? 0.0 : c.sweeper.missed;
   }
+  prepare_scales(p, c.sweeper);
   if (residual_of_blocks(p, c.sweeper, v, lam + 3 * begin) <= c.tolerance) // what rests
     return 0.0;
   solve_dense(c, p, begin, end, v, lam);

@@ -191,7 +191,7 @@ struct ModeDecision {
           shifted[3 * k + f] = slip_scale * scale * u[f] / slip - own;
         }
       }
-      solver.solve({int(n), e.D.data(), shifted.data(), mu.data()}, cone_tol * scale, round > 0);
+      solve_cone_problem({int(n), e.D.data(), shifted.data(), mu.data()}, solver, cone_tol * scale, round > 0);
       solved = solver.missed <= solved_tol * scale;
     }
     e.lam.assign(solver.lam.begin(), solver.lam.begin() + std::ptrdiff_t(size));

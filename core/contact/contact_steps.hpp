@@ -148,6 +148,7 @@ struct ContactSteps {
   std::vector<std::int32_t> block, block_start, block_first, block_last; // of each body; of each block
   std::vector<FreeBlock> free_blocks;
   bool all_free = false; // every block is a free body
+  bool has_joint_terms = false; // elements act along single coordinates: damping and stiffness within a step
   bool has_cut_joints = false; // rows of cut joints act
   std::vector<double> cut_q, cut_v, cut_a; // motion of cut joints: see contact/joint_rows.hpp
   std::vector<std::int32_t> row_blocks, order, order_begin, order_next;

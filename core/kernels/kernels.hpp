@@ -7,6 +7,7 @@
 
 #include "kinematics/ik_problem.hpp"
 #include "kinematics/sweep.hpp"
+#include "numerics/cone_solver.hpp"
 #include "numerics/cone_sweeps.hpp"
 #include "system/conditions.hpp"
 
@@ -59,6 +60,7 @@ enum class Kernel {
   report,            // q v -> whatever has an array: see ReportPart
   d_dynamics,        // q v -> derivatives: see DerivativePart
   d_dynamics_products, // q v, w_a (other), w_x (lambda) -> their products with derivatives, by each kind of direction
+  d_output_products, // q v, weights (other) -> their products with derivatives of outputs (system/derivatives/products.hpp)
   // q v, r1 (a), r2 (tau), r3 (other), mu (lambda) -> dxi, dv, dx of (2) of steppers/methods/radau.hpp, by fronts
   newton_step,
 };
@@ -158,9 +160,11 @@ struct KernelSet {
   void (*ik_rows)(const ModelData &, std::byte *workspace, const IkProblem &, const IkRows &, std::ptrdiff_t begin,
                   std::ptrdiff_t end);
   void (*descend)(const ModelData &, std::byte *workspace, const IkProblem &, const DescentCall &);
-  // cone problems: numerics/cone_sweeps.hpp
+  // cone problems: numerics/cone_sweeps.hpp, numerics/cone_solver.hpp
   void (*prepare_sweeps)(const ConeBlocks &, ConeSweeps &);
   bool (*sweep_cones)(const ConeBlocks &, ConeSweeps &, double tolerance, int most, double *v, double *lam);
+  void (*assemble_cone_matrix)(const ConeBlocks &, double *D);
+  bool (*solve_cone_problem)(const ConeProblem &, ConeSolver &, double tolerance, bool warm);
 };
 
 const KernelSet &best_kernels(); // chosen once, by what the processor offers

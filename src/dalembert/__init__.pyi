@@ -123,6 +123,7 @@ from .connections.elements import (
     ForceConnection as ForceConnection,
     ForceElement as ForceElement,
     GasSpring as GasSpring,
+    GearMesh as GearMesh,
     GeneralizedMaxwell as GeneralizedMaxwell,
     HillMuscle as HillMuscle,
     HydraulicCylinder as HydraulicCylinder,

@@ -71,6 +71,7 @@ void advance_state(TimeLoop &loop, double h, double t1) {
   run.length = h;
   run.t = t1;
   ++run.counts.steps;
+  loop.pairs.step_made();
 }
 
 double first_step(TimeLoop &loop, double until) {
@@ -134,6 +135,7 @@ Outcome choose_length(TimeLoop &loop, double until, Attempt &attempt) {
 Outcome reduce_step(TimeLoop &loop, Outcome step, const Attempt &attempt, double until) {
   Run &run = loop.at.run;
   ++run.counts.rejected;
+  loop.pairs.discard_attempt();
   run.worst = attempt.error;
   if (loop.work.near && loop.adaptive && run.near_singular_rejections < max_near_tries) {
     run.near_step = run.near_singular_rejections ? run.near_step : attempt.h;
@@ -163,6 +165,7 @@ void halve_step(TimeLoop &loop, Attempt &attempt) {
 Outcome take_and_judge(TimeLoop &loop, Attempt &attempt, double until) {
   Run &run = loop.at.run;
   clear_exits(loop.at);
+  loop.pairs.begin_attempt();
   const Outcome step = take_step(loop, attempt.h, attempt.error);
   if (step == Outcome::callback_failed)
     return step;

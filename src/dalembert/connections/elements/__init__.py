@@ -19,6 +19,7 @@ from .contacts import CylinderPlaneContact, PointPlaneContact, SpherePlaneContac
 from .element import Element, SignalBlock
 from .fields import Drag, Field, InverseSquare
 from .friction import CoulombFriction, JointFriction, LuGreFriction, StribeckFriction
+from .gears import GearMesh
 from .linear_systems import StateSpace, TransferFunction
 from .lubrication import JournalBearing, TractionFilm
 from .roads import Road
@@ -47,6 +48,7 @@ __all__ = [
     "ForceConnection",
     "ForceElement",
     "GasSpring",
+    "GearMesh",
     "GeneralizedMaxwell",
     "HillMuscle",
     "HydraulicCylinder",

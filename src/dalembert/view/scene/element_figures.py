@@ -63,6 +63,8 @@ def add_force(sketch: FigureBuilder, force: ForceConnection) -> None:
     elif kind.endswith("Tyre"):
         radius = float(numbers["radius"])
         sketch.ball(name, "roller", force.second, "y", (radius, 0.6 * radius))
+    elif kind == "GearMesh":
+        _gears(sketch, force)
     elif kind == "Bushing":
         sketch.patch(name, "bushing", force.second)
         sketch.line(name, "link", force.first, force.second)
@@ -90,6 +92,15 @@ def _film(sketch: FigureBuilder, force: ForceConnection) -> None:
         if np.isscalar(size) and float(size) and not covered(marker, float(size)):  # type: ignore[arg-type]
             sketch.patch(force.name, "disc", marker, "z", (float(size), float(length)))  # type: ignore[arg-type]
     sketch.line(force.name, "link", force.first, force.second)
+
+
+def _gears(sketch: FigureBuilder, force: ForceConnection) -> None:
+    """Add the reference circles of two gears that mesh, of a ring as a ring."""
+    geometry = force.element.geometry  # type: ignore[attr-defined]
+    for k, (marker, radius) in enumerate(zip(force.ends[1:], geometry.reference_radii, strict=True)):
+        look = "ring" if k == 1 and geometry.side < 0 else "disc"
+        if not covered(marker, radius):
+            sketch.patch(force.name, look, marker, "z", (radius, geometry.width))
 
 
 def _compound(sketch: FigureBuilder, force: ForceConnection) -> None:
