@@ -133,12 +133,7 @@ def _check_ensembles(case: RandomFrictionSystem, model: da.Model) -> None:
     for k in range(3):
         assert one.status[k] == "finished", one[k].message
         assert np.array_equal(one.q[k], one.q[0]) and np.array_equal(one.v[k], one.v[0])
-        for many, alone in ((one.q[k], single.q), (one.v[k], single.v)):
-            ends = slice(
-                None, None, len(times) - 1
-            )  # with loops, a single run takes steps again for states within them
-            np.testing.assert_array_equal(many[ends] if model.nc else many, alone[ends] if model.nc else alone)
-            np.testing.assert_allclose(many, alone, rtol=1e-13, atol=1e-14)
+        assert np.array_equal(one.q[k], single.q) and np.array_equal(one.v[k], single.v)
 
 
 def methods_agree(seed: int) -> bool:
