@@ -214,7 +214,10 @@ nb::tuple Integrator::dense(const Doubles &t, const Doubles &q, const Doubles &v
         ++last;
       restart();
       run.initial_branches = sides_at(t.data()[k]);
-      const bool projects = std::exchange(run.project, false); // rows are ends of steps, and stay as they are
+      // rows are ends of steps, and stay as they are; at discontinuities the run has put them onto the loops again
+      const double *breaks = run.discontinuities.times;
+      const bool again = std::binary_search(breaks, breaks + run.discontinuities.count, t.data()[k]);
+      const bool projects = std::exchange(run.project, run.project && again);
       outcome = model->integrators->start(m, run, memory.data, t.data()[k], row_of(q, k, m.nq), row_of(v, k, m.nv),
                                           row_of(x, k, m.nx));
       run.project = projects;

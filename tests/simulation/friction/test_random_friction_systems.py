@@ -133,12 +133,7 @@ def _check_ensembles(case: RandomFrictionSystem, model: da.Model) -> None:
     for k in range(3):
         assert one.status[k] == "finished", one[k].message
         assert np.array_equal(one.q[k], one.q[0]) and np.array_equal(one.v[k], one.v[0])
-        for many, alone in ((one.q[k], single.q), (one.v[k], single.v)):
-            ends = slice(
-                None, None, len(times) - 1
-            )  # with loops, a single run takes steps again for states within them
-            np.testing.assert_array_equal(many[ends] if model.nc else many, alone[ends] if model.nc else alone)
-            np.testing.assert_allclose(many, alone, rtol=1e-13, atol=1e-14)
+        assert np.array_equal(one.q[k], single.q) and np.array_equal(one.v[k], single.v)
 
 
 def methods_agree(seed: int) -> bool:
@@ -193,8 +188,13 @@ def test_joints_that_are_clamped_keep_their_mode() -> None:
     assert not result.t[1:][np.diff(result.t) == 0.0].any()  # a time occurs twice at a change
 
 
-# the last three have attitudes that change by rounding if normalized
-@pytest.mark.parametrize("seed", [*COMMON[::2], *STIFF[1:], 96, 132, 214])
+@pytest.mark.parametrize("seed", [
+    *COMMON[::2],
+    *STIFF[1:],
+    *(96, 132, 214),  # attitudes that change by rounding if normalized
+    73,  # a start whose velocities meet the loops to rounding
+    175,  # a loop at discontinuities
+])  # fmt: skip
 def test_runs_have_the_same_bits_again_resumed_and_in_ensembles(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     check_bits(seed, monkeypatch)
 
