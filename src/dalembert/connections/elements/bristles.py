@@ -109,7 +109,7 @@ class Bristle:
 
 
 def regularized(velocity: tuple[str, ...], number: str) -> Bristle:
-    """Return friction that is proportional to the velocity below the slip speed; parameters as of `Bristle.of_point`."""
+    """Return friction proportional to the velocity below the slip speed; parameters as of `Bristle.of_point`."""
     drag, force = f"drag{number}", tuple(f"f{i}{number}" for i in "xyz"[: len(velocity)])
     parts = {drag: f"friction*push{number}/sqrt({_dot(velocity, velocity)} + slip_speed*slip_speed)"}
     parts |= {name: f"-{drag}*{u}" for name, u in zip(force, velocity, strict=True)}

@@ -9,7 +9,7 @@ speed v follows from x (1 + e) = ln((1 + x) / (1 - e x)), x = 3/2 dissipation v,
 are; `restitution` with `at_speed` gives it in place of the dissipation. It stores
 stiffness d^(exponent + 1) / (exponent + 1).
 
-Friction is that of bristles (`bristles`): it holds below friction * N, and nothing creeps. Its states are the deflections
+Friction is that of bristles (`bristles`): it holds below friction * N; nothing creeps. Its states are the deflections
 of one bristle for each point of contact, m. The elements know no masses: bristles have the damping of a time of 1 ms,
 and the tangential stiffness `tangential_stiffness`, by default that of Mindlin at a depth of 0.1 mm, 0.82 exponent
 stiffness (0.1 mm)^(exponent - 1). With `slip_speed` there are no bristles: friction is friction * N against the sliding
