@@ -73,6 +73,7 @@ void ListedPairs::point_at_view() {
   view.nx = first_state;
   for (int k = first_element; k < view.element_count; ++k)
     view.nx += elements[k].states;
+  view.bristle_states = view.nx - first_state;
   view.fronts.pays_kept = view.fronts.pays_fresh = 0; // they have unknowns for the states of all pairs
 }
 
@@ -125,8 +126,7 @@ void ListedPairs::begin(const Run &run, bool implicit, const double *x) {
     return;
   // fronts of implicit steps have their plan for all pairs
   const bool fronts = implicit && all.fronts.pays_kept && all.fronts.cost < cost_of_dense(all.nv + 0.4 * all.nc);
-  const bool can = run.lists_pairs && !fronts && !run.friction && !run.events && !run.contacts && !run.contact_events &&
-                   can_list();
+  const bool can = run.lists_pairs && !fronts && !run.contacts && !run.contact_events && can_list();
   header->acts = can ? yes : 0;
   if (!can)
     return;

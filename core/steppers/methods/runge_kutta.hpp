@@ -8,7 +8,8 @@
 //     |z| = sqrt(sum_k (z_k / s_k)^2 / n)          s_k = atol_k + rtol max(|y_k| at both ends of the step)        (2)
 //
 // y_k are the coordinate of a degree of freedom (1 for attitudes and positions of free bodies), its velocity, an
-// element state. Sources: Hairer, Norsett, Wanner 1993, sections II.4 (error, first step), II.6 (dense output); Hairer,
+// element state. Bristles of contacts that are open are zero, in error and state: they do not count among the n, so that
+// contacts that are far away do not loosen the tolerance. Sources: Hairer, Norsett, Wanner 1993, sections II.4 (error, first step), II.6 (dense output); Hairer,
 // Wanner 1996, section IV.2 (stiffness).
 #pragma once
 
@@ -71,6 +72,11 @@ template <class T> inline T position_size(const ModelData &m, const T *q, int f)
   return m.coordinate[f] < 0 ? T(1.0) : absolute(q[m.coordinate[f]]);
 }
 
+// 1 where a number acts, 0 where it and the state that it belongs to are zero
+template <class T> inline T counted(const T &z, const T &size) {
+  return select(less(T(0.0), absolute(z) + size), T(1.0), T(0.0));
+}
+
 // Calls visit(z_k, atol_k, |y_k|, noise, k) for all increments: k is the degree of freedom, or nv and the number of the
 // element state.
 template <class T, class Visit> inline void for_increments(const ModelData &m, const Run &run,
@@ -87,14 +93,16 @@ template <class T, class Visit> inline void for_increments(const ModelData &m, c
 // (2); worst: the number of the largest part, of single runs
 template <class T> inline T norm(const ModelData &m, const Run &run, const StatePointers<T> &y0,
                                  const StatePointers<T> &y1, const T *z, [[maybe_unused]] int *worst = nullptr) {
-  const int n = 2 * m.nv + m.nx;
-  T sum(0.0);
+  const int always = m.nv + m.nx - m.bristle_states; // numbers of `visit` below it count
+  T sum(0.0), n(double(2 * m.nv + m.nx - m.bristle_states));
   [[maybe_unused]] double most = 0.0;
   [[maybe_unused]] int largest = 0;
   for_increments(m, run, y0, y1, z,
-                 [&](const T &value, double atol, const T &size, double noise, [[maybe_unused]] int place) {
+                 [&](const T &value, double atol, const T &size, double noise, int place) {
                    const T part = value / (atol + run.rtol * size + noise), square = part * part;
                    sum = sum + square;
+                   if (place >= always)
+                     n = n + counted(value, size);
                    if constexpr (requires { double(square); }) {
                      largest = square <= most ? largest : place;
                      most = square <= most ? most : square;
@@ -102,7 +110,7 @@ template <class T> inline T norm(const ModelData &m, const Run &run, const State
                  });
   if (worst)
     *worst = largest;
-  return n ? root(sum / double(n)) : T(0.0);
+  return root(sum / larger(T(1.0), n));
 }
 
 // The error of a step in units of the tolerance, by one estimate or by two; measure(z, first) is the norm of the first
@@ -122,8 +130,7 @@ inline T step_error(const Tableau &tableau, const T &h, const T *K, int n, T *es
 
 // |y| of a state beside itself, element states included
 template <class T> inline T state_size(const ModelData &m, const Run &run, const StatePointers<T> &y) {
-  const int n = 2 * m.nv + m.nx;
-  T sum(0.0);
+  T sum(0.0), n(double(2 * m.nv + m.nx - m.bristle_states));
   for (int f = 0; f < m.nv; ++f) {
     const T place = position_size(m, y.q, f);
     const T p = place / (run.atol[f] + run.rtol * place),
@@ -133,8 +140,10 @@ template <class T> inline T state_size(const ModelData &m, const Run &run, const
   for (int k = 0; k < m.nx; ++k) {
     const T s = y.x[k] / (run.atol[2 * m.nv + k] + run.rtol * absolute(y.x[k]));
     sum = sum + s * s;
+    if (k >= m.nx - m.bristle_states)
+      n = n + counted(T(0.0), absolute(y.x[k]));
   }
-  return n ? root(sum / double(n)) : T(0.0);
+  return root(sum / larger(T(1.0), n));
 }
 
 // the length of a trial step, from the sizes of a state and of its rates
