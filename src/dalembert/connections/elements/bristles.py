@@ -58,12 +58,16 @@ class Bristle:
             The normal and its rate, where it turns.
         """
         axes = "xyz"[: len(velocity)]
-        k, mine = "tangential_stiffness", lambda label: f"{label}{number}"
+        k = "tangential_stiffness"
+
+        def mine(label: str) -> str:
+            return f"{label}{number}"
+
         z, e, f = ([mine(f"{label}{i}") for i in axes] for label in ("b", "e", "f"))
         held, slid = ([mine(f"{label}{i}") for i in axes] for label in ("t", "g"))
         depth, rate, push = mine("d"), mine("rate"), mine("push")
         along = _dot(z, normal) if normal else ""
-        parts = {}
+        parts: dict[str, str] = {}
         if normal:
             parts = {t: f"{each} - ({along})*{n}" for t, each, n in zip(held, z, normal, strict=True)}
         else:
