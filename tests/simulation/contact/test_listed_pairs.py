@@ -139,7 +139,7 @@ def test_ensembles_in_simd_batches_take_the_steps_of_single_runs_without_far_sha
 def test_events_see_the_states_of_all_pairs():
     runs = []
     for count in (0, 20):
-        event = da.Event("low", "ball.position.z - 0.2", direction="falling")
+        event = da.Event("low", "ball.position.z", value=0.2, direction=-1)
         runs.append(da.simulate(_bouncing(count), 0.6, method="dop853", events=event))
     alone, among = runs
     np.testing.assert_array_equal(among["ball.position"], alone["ball.position"])
