@@ -72,9 +72,15 @@ template <class T> inline T position_size(const ModelData &m, const T *q, int f)
   return m.coordinate[f] < 0 ? T(1.0) : absolute(q[m.coordinate[f]]);
 }
 
-// 1 where a number acts, 0 where it and the state that it belongs to are zero
-template <class T> inline T counted(const T &z, const T &size) {
-  return select(less(T(0.0), absolute(z) + size), T(1.0), T(0.0));
+// n of (2): how many of the numbers z act, at states of these sizes; null: beside themselves
+template <class T>
+inline T acting_count(const ModelData &m, const StatePointers<T> &y0, const StatePointers<T> &y1, const T *z) {
+  T count(double(2 * m.nv + m.nx - m.bristle_states));
+  for (int k = m.nx - m.bristle_states; k < m.nx; ++k) {
+    const T size = absolute(y0.x[k]) + absolute(y1.x[k]);
+    count = count + select(less(T(0.0), z ? absolute(z[2 * m.nv + k]) + size : size), T(1.0), T(0.0));
+  }
+  return larger(T(1.0), count);
 }
 
 // Calls visit(z_k, atol_k, |y_k|, noise, k) for all increments: k is the degree of freedom, or nv and the number of the
@@ -93,16 +99,14 @@ template <class T, class Visit> inline void for_increments(const ModelData &m, c
 // (2); worst: the number of the largest part, of single runs
 template <class T> inline T norm(const ModelData &m, const Run &run, const StatePointers<T> &y0,
                                  const StatePointers<T> &y1, const T *z, [[maybe_unused]] int *worst = nullptr) {
-  const int always = m.nv + m.nx - m.bristle_states; // numbers of `visit` below it count
-  T sum(0.0), n(double(2 * m.nv + m.nx - m.bristle_states));
+  const int n = 2 * m.nv + m.nx;
+  T sum(0.0);
   [[maybe_unused]] double most = 0.0;
   [[maybe_unused]] int largest = 0;
   for_increments(m, run, y0, y1, z,
-                 [&](const T &value, double atol, const T &size, double noise, int place) {
+                 [&](const T &value, double atol, const T &size, double noise, [[maybe_unused]] int place) {
                    const T part = value / (atol + run.rtol * size + noise), square = part * part;
                    sum = sum + square;
-                   if (place >= always)
-                     n = n + counted(value, size);
                    if constexpr (requires { double(square); }) {
                      largest = square <= most ? largest : place;
                      most = square <= most ? most : square;
@@ -110,7 +114,9 @@ template <class T> inline T norm(const ModelData &m, const Run &run, const State
                  });
   if (worst)
     *worst = largest;
-  return root(sum / larger(T(1.0), n));
+  if (m.bristle_states)
+    return root(sum / acting_count(m, y0, y1, z));
+  return n ? root(sum / double(n)) : T(0.0);
 }
 
 // The error of a step in units of the tolerance, by one estimate or by two; measure(z, first) is the norm of the first
@@ -130,7 +136,8 @@ inline T step_error(const Tableau &tableau, const T &h, const T *K, int n, T *es
 
 // |y| of a state beside itself, element states included
 template <class T> inline T state_size(const ModelData &m, const Run &run, const StatePointers<T> &y) {
-  T sum(0.0), n(double(2 * m.nv + m.nx - m.bristle_states));
+  const int n = 2 * m.nv + m.nx;
+  T sum(0.0);
   for (int f = 0; f < m.nv; ++f) {
     const T place = position_size(m, y.q, f);
     const T p = place / (run.atol[f] + run.rtol * place),
@@ -140,10 +147,10 @@ template <class T> inline T state_size(const ModelData &m, const Run &run, const
   for (int k = 0; k < m.nx; ++k) {
     const T s = y.x[k] / (run.atol[2 * m.nv + k] + run.rtol * absolute(y.x[k]));
     sum = sum + s * s;
-    if (k >= m.nx - m.bristle_states)
-      n = n + counted(T(0.0), absolute(y.x[k]));
   }
-  return root(sum / larger(T(1.0), n));
+  if (m.bristle_states)
+    return root(sum / acting_count(m, y, y, static_cast<const T *>(nullptr)));
+  return n ? root(sum / double(n)) : T(0.0);
 }
 
 // the length of a trial step, from the sizes of a state and of its rates
