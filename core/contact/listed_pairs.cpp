@@ -270,7 +270,7 @@ bool ListedPairs::stays_open(Workspace<double> &ws, double h, const double *q, c
   bool any = false;
   for (int k = 0; k < header->balls; ++k) {
     path[k] = speed[k] < 0.0 ? endless : path_factor * std::fabs(h) * std::max(before[k], speed[k]);
-    late[k] = !(moved[k] + path[k] < budget[k]);
+    late[k] = !(moved[k] + path[k] <= budget[k]);
     any |= late[k];
   }
   if (!any)
@@ -286,7 +286,7 @@ bool ListedPairs::stays_open(Workspace<double> &ws, double h, const double *q, c
       continue;
     const ElementData &e = element_of(pair);
     const double gap = ball_gap(ws, all.ports[e.port], all.contact_pairs[e.law], 0);
-    if ((a < 0 ? 0.0 : path[a]) + (b < 0 ? 0.0 : path[b]) < gap) {
+    if (gap > 0.0 && (a < 0 ? 0.0 : path[a]) + (b < 0 ? 0.0 : path[b]) < gap) {
       share(pair, gap);
       continue;
     }
