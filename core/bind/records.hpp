@@ -2,6 +2,7 @@
 #pragma once
 
 #include "bind/batch.hpp"
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <deque>
@@ -19,9 +20,16 @@ public:
   void append(const double *x) {
     if (width <= long_row)
       return dense.append(x, x + width);
-    for (std::size_t k = 0; k < width; ++k)
-      if (std::bit_cast<std::uint64_t>(x[k]))
-        entries.push_back({rows, k, x[k]});
+    constexpr std::size_t block = 32;
+    for (std::size_t first = 0; first < width; first += block) {
+      const std::size_t end = std::min(first + block, width);
+      std::uint64_t any = 0;
+      for (std::size_t k = first; k < end; ++k)
+        any |= std::bit_cast<std::uint64_t>(x[k]);
+      for (std::size_t k = first; any && k < end; ++k)
+        if (std::bit_cast<std::uint64_t>(x[k]))
+          entries.push_back({rows, k, x[k]});
+    }
     ++rows;
   }
   // all rows, which leave

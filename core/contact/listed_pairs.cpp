@@ -73,6 +73,7 @@ void ListedPairs::point_at_view() {
   view.nx = first_state;
   for (int k = first_element; k < view.element_count; ++k)
     view.nx += elements[k].states;
+  view.bristle_states = view.nx - first_state;
   view.fronts.pays_kept = view.fronts.pays_fresh = 0; // they have unknowns for the states of all pairs
 }
 
@@ -125,8 +126,7 @@ void ListedPairs::begin(const Run &run, bool implicit, const double *x) {
     return;
   // fronts of implicit steps have their plan for all pairs
   const bool fronts = implicit && all.fronts.pays_kept && all.fronts.cost < cost_of_dense(all.nv + 0.4 * all.nc);
-  const bool can = run.lists_pairs && !fronts && !run.friction && !run.events && !run.contacts && !run.contact_events &&
-                   can_list();
+  const bool can = run.lists_pairs && !fronts && !run.contacts && !run.contact_events && can_list();
   header->acts = can ? yes : 0;
   if (!can)
     return;
@@ -270,7 +270,7 @@ bool ListedPairs::stays_open(Workspace<double> &ws, double h, const double *q, c
   bool any = false;
   for (int k = 0; k < header->balls; ++k) {
     path[k] = speed[k] < 0.0 ? endless : path_factor * std::fabs(h) * std::max(before[k], speed[k]);
-    late[k] = !(moved[k] + path[k] < budget[k]);
+    late[k] = !(moved[k] + path[k] <= budget[k]);
     any |= late[k];
   }
   if (!any)
@@ -286,7 +286,7 @@ bool ListedPairs::stays_open(Workspace<double> &ws, double h, const double *q, c
       continue;
     const ElementData &e = element_of(pair);
     const double gap = ball_gap(ws, all.ports[e.port], all.contact_pairs[e.law], 0);
-    if ((a < 0 ? 0.0 : path[a]) + (b < 0 ? 0.0 : path[b]) < gap) {
+    if (gap > 0.0 && (a < 0 ? 0.0 : path[a]) + (b < 0 ? 0.0 : path[b]) < gap) {
       share(pair, gap);
       continue;
     }

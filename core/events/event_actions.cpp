@@ -292,7 +292,8 @@ ActionOutcome apply_actions(const RunContext &i, EventRun &e) {
   const std::vector<double> parameters = e.parameters;
   ActionOutcome outcome = ActionOutcome::made;
   for (std::size_t k = 0; k < e.passed.size() && outcome == ActionOutcome::made; ++k) {
-    e.log.add(m.nq, m.nv, m.nx, e.passed[k], i.run.t, work.q, work.v, work.x);
+    const AllStates states = all_states(i, work.x);
+    e.log.add(m.nq, m.nv, states.count, e.passed[k], i.run.t, work.q, work.v, states.x);
     outcome = act(i, e, e.functions[at(e.passed[k])]);
   }
   if (outcome != ActionOutcome::outside)
@@ -302,7 +303,7 @@ ActionOutcome apply_actions(const RunContext &i, EventRun &e) {
     e.prescribed[k] = marks[k];
   e.constraint_active = active, e.parameters = parameters;
   point_at_conditions(i, e);
-  e.log.resize(logged, m.nq + m.nv + m.nx);
+  e.log.resize(logged, m.nq + m.nv + all_states(i, work.x).count);
   return outcome;
 }
 
@@ -312,8 +313,9 @@ bool ends_without_actions(const RunContext &i, EventRun &e) {
     if (!(event.acts_here && event.ends && !event.actions))
       return false;
   }
+  const AllStates states = all_states(i, i.work.x);
   for (const std::int32_t number : e.passed)
-    e.log.add(i.m.nq, i.m.nv, i.m.nx, number, i.run.t, i.work.q, i.work.v, i.work.x);
+    e.log.add(i.m.nq, i.m.nv, states.count, number, i.run.t, i.work.q, i.work.v, states.x);
   return true;
 }
 

@@ -113,8 +113,9 @@ bool event_values(const RunContext &i, EventRun &e, double t, const double *q, c
   evaluate_motion(i, e, t, q, v);
   if (e.needs_report() && !evaluate_parts(i, e, t, q, v, x))
     return false;
+  const double *states = needs(e, ChannelKind::state) ? all_states(i, x).x : x;
   for (std::size_t k = 0; k < e.channels.size(); ++k)
-    e.inputs[k] = channel_value(e, e.channels[k], t, q, v, x);
+    e.inputs[k] = channel_value(e, e.channels[k], t, q, v, states);
   for (std::size_t k = 0; k < e.functions.size(); ++k) {
     const EventFunction &function = e.functions[k];
     if (e.ignored[k]) {

@@ -347,7 +347,8 @@ static ModeChange change_modes(const RunContext &i, FrictionRun &f, const std::v
   ChangeWorkspace &w = f.change;
   w.state.assign(work.q, work.q + i.m.nq);
   w.state.insert(w.state.end(), work.v, work.v + i.m.nv);
-  w.state.insert(w.state.end(), work.x, work.x + i.m.nx);
+  const AllStates states = all_states(i, work.x);
+  w.state.insert(w.state.end(), states.x, states.end());
   w.before = f.modes, w.held_before = f.holding;
   w.responds = false;
   f.failure = FrictionFailure::none;

@@ -92,6 +92,7 @@ struct ModelData {
   const ContactPairData *contact_pairs; // of compliant contact
   const void *const *contact_solids;    // ConvexSolid of geometry/convex_solid.hpp
   std::int32_t contact_pair_count;
+  std::int32_t bristle_states; // of these contacts, the last of all states; 0: they are not the last
   const TableData *tables;
   const double *table_values;
   ProgramTable programs;

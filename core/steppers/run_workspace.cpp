@@ -65,6 +65,12 @@ bool displaced(const RunContext &i, double t, const double *z, double *q, double
 
 void note_speeds(const RunContext &i) { i.pairs->note_speeds(i.work.motion.system.loops.ws); }
 
+AllStates all_states(const RunContext &i, const double *x) {
+  if (!i.pairs)
+    return {x, i.m.nx};
+  return {i.pairs->expand(x, ListedPairs::Use::record), i.pairs->whole_nx()};
+}
+
 bool add_contact_effects(const RunContext &i, double t, const double *q, const double *v, double *a) {
   return add_contact_accelerations(i, *i.run.contact_events, t, q, v, a);
 }

@@ -46,6 +46,14 @@ struct RunContext {
 // speeds of bodies in an evaluation, where bounds of their motion are needed
 void note_speeds(const RunContext &i);
 
+// element states of the whole model, where the run evaluates a part of them
+struct AllStates {
+  const double *x;
+  int count;
+  const double *end() const { return x + count; }
+};
+AllStates all_states(const RunContext &i, const double *x);
+
 // Near a configuration where rows become dependent, accelerations are smooth along the loops only: off them, where
 // the stages of a step are, they are as large as the rows are close to depend on each other. Where the slack of the
 // loops falls below this part of what it usually is, stages are put onto the loops first: rates are then those of the

@@ -172,6 +172,13 @@ void complete_elements(Tables &t, ModelData &m) {
   complete_contact_pairs(t, m);
   for (const ElementData &e : t.elements)
     m.nx += e.states, m.signal_count += e.signals;
+  m.bristle_states = 0;
+  for (std::size_t k = t.elements.size(); k-- > 0 && t.elements[k].form == LawForm::contact;)
+    if (const ElementData &e = t.elements[k]; e.states) {
+      if (e.state + e.states + m.bristle_states != m.nx)
+        break;
+      m.bristle_states += e.states;
+    }
   const std::int32_t connections = connection_count(m);
   for (const FeedbackData &feedback : t.feedbacks)
     require(within(feedback.connection, 0, connections) && within(feedback.part, 0, 6),

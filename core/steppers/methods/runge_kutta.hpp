@@ -8,7 +8,8 @@
 //     |z| = sqrt(sum_k (z_k / s_k)^2 / n)          s_k = atol_k + rtol max(|y_k| at both ends of the step)        (2)
 //
 // y_k are the coordinate of a degree of freedom (1 for attitudes and positions of free bodies), its velocity, an
-// element state. Sources: Hairer, Norsett, Wanner 1993, sections II.4 (error, first step), II.6 (dense output); Hairer,
+// element state. Bristles of contacts that are open are zero, in error and state: they do not count among the n, so that
+// contacts that are far away do not loosen the tolerance. Sources: Hairer, Norsett, Wanner 1993, sections II.4 (error, first step), II.6 (dense output); Hairer,
 // Wanner 1996, section IV.2 (stiffness).
 #pragma once
 
@@ -71,6 +72,17 @@ template <class T> inline T position_size(const ModelData &m, const T *q, int f)
   return m.coordinate[f] < 0 ? T(1.0) : absolute(q[m.coordinate[f]]);
 }
 
+// n of (2): how many of the numbers z act, at states of these sizes; null: beside themselves
+template <class T>
+inline T acting_count(const ModelData &m, const StatePointers<T> &y0, const StatePointers<T> &y1, const T *z) {
+  T count(double(2 * m.nv + m.nx - m.bristle_states));
+  for (int k = m.nx - m.bristle_states; k < m.nx; ++k) {
+    const T size = absolute(y0.x[k]) + absolute(y1.x[k]);
+    count = count + select(less(T(0.0), z ? absolute(z[2 * m.nv + k]) + size : size), T(1.0), T(0.0));
+  }
+  return larger(T(1.0), count);
+}
+
 // Calls visit(z_k, atol_k, |y_k|, noise, k) for all increments: k is the degree of freedom, or nv and the number of the
 // element state.
 template <class T, class Visit> inline void for_increments(const ModelData &m, const Run &run,
@@ -102,6 +114,8 @@ template <class T> inline T norm(const ModelData &m, const Run &run, const State
                  });
   if (worst)
     *worst = largest;
+  if (m.bristle_states)
+    return root(sum / acting_count(m, y0, y1, z));
   return n ? root(sum / double(n)) : T(0.0);
 }
 
@@ -134,6 +148,8 @@ template <class T> inline T state_size(const ModelData &m, const Run &run, const
     const T s = y.x[k] / (run.atol[2 * m.nv + k] + run.rtol * absolute(y.x[k]));
     sum = sum + s * s;
   }
+  if (m.bristle_states)
+    return root(sum / acting_count(m, y, y, static_cast<const T *>(nullptr)));
   return n ? root(sum / double(n)) : T(0.0);
 }
 

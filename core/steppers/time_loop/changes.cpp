@@ -95,7 +95,8 @@ Outcome change_friction_modes_once(TimeLoop &loop, bool jams) {
   std::vector<double> &after = friction.changes.back().after; // also where the motion cannot begin
   after.assign(work.q, work.q + m.nq);
   after.insert(after.end(), work.v, work.v + m.nv);
-  after.insert(after.end(), work.x, work.x + m.nx);
+  const AllStates states = all_states(loop.at, work.x);
+  after.insert(after.end(), states.x, states.end());
   return outcome;
 }
 
@@ -249,8 +250,9 @@ Outcome log_recorded_events(TimeLoop &loop, const Attempt &attempt) {
           outcome != Outcome::reached)
         return outcome;
     const double t = loop.at.run.t;
-    events.log.add(m.nq, m.nv, m.nx, each.function, inside ? t + each.fraction * attempt.h : attempt.end(t),
-                   inside ? work.qs : work.q1, inside ? work.vs : work.v1, inside ? work.xs : work.x1);
+    const AllStates states = all_states(loop.at, inside ? work.xs : work.x1);
+    events.log.add(m.nq, m.nv, states.count, each.function, inside ? t + each.fraction * attempt.h : attempt.end(t),
+                   inside ? work.qs : work.q1, inside ? work.vs : work.v1, states.x);
   }
   return Outcome::reached;
 }
@@ -333,6 +335,7 @@ Outcome pass_crossing(TimeLoop &loop, const Attempt &attempt, const Crossing &cr
   run.interval = SmoothInterval::around(run.discontinuities, t1);
   run.arrived = 0;
   run.counts.steps += fresh;
+  loop.pairs.step_made();
   if (run.events && !run.events->passed.empty())
     return pass_events(loop, fresh, samples, recorder);
   if (fresh && !record_at_change(loop, false, samples, recorder))

@@ -61,14 +61,14 @@ Outcome start(const ModelData &m, Run &run, std::byte *memory, double t, const d
   run.arrived = 0;
   run.step_to_switch = run.step_to_contact = 0.0;
   run.consecutive_switches = run.switches_without_step = 0;
+  if (!loop.pairs.all_touching_listed(work.motion.system.loops.ws, work.q, work.v)) {
+    loop.pairs.update(); // nothing but the state is known yet
+    loop.place_in_memory();
+    normalize_attitudes(m, q, work.q);
+    copy(v, m.nv, work.v);
+    loop.pairs.compress(x, work.x);
+  }
   if (!run.friction || !run.friction->undetermined) {
-    if (!loop.pairs.all_touching_listed(work.motion.system.loops.ws, work.q, work.v)) {
-      loop.pairs.update(); // nothing but the state is known yet
-      loop.place_in_memory();
-      normalize_attitudes(m, q, work.q);
-      copy(v, m.nv, work.v);
-      loop.pairs.compress(x, work.x);
-    }
     const Outcome outcome = begin_after_change(loop);
     return outcome == Outcome::reached ? list_touching(loop) : outcome; // drives may have moved bodies
   }
@@ -82,7 +82,7 @@ Outcome start(const ModelData &m, Run &run, std::byte *memory, double t, const d
 }
 
 void set_events(const ModelData &m, Run &run, std::byte *memory) {
-  TimeLoop loop(m, run, memory);
+  TimeLoop loop(m, run, memory, false);
   prepare_events(loop.at, *run.events);
 }
 
@@ -115,7 +115,7 @@ Outcome change_parameters(const ModelData &m, Run &run, std::byte *memory) {
 }
 
 void set_friction(const ModelData &m, Run &run, std::byte *memory) {
-  TimeLoop loop(m, run, memory);
+  TimeLoop loop(m, run, memory, false);
   prepare_friction(loop.at, *run.friction);
 }
 

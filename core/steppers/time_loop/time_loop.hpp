@@ -20,8 +20,9 @@ struct TimeLoop {
   const double *atol;  // for all element states
   RunContext at;
 
-  TimeLoop(const ModelData &m, Run &run, std::byte *whole)
-      : pairs(m, whole), memory(whole + ListedPairs::bytes(m)), stepper(*steppers[run.method]),
+  // lists: false before a run begins, where nothing is listed
+  TimeLoop(const ModelData &m, Run &run, std::byte *whole, bool lists = true)
+      : pairs(m, lists ? whole : nullptr), memory(whole + ListedPairs::bytes(m)), stepper(*steppers[run.method]),
         adaptive(stepper.adaptive && !(run.fixed_step > 0.0)), atol(run.atol),
         at{pairs.model(), run, work, nullptr, pairs.acts() ? &pairs : nullptr} {
     place_in_memory();

@@ -209,3 +209,70 @@ def test_a_dropped_cylinder_rocks_until_it_rolls() -> None:
 def test_bad_numbers_are_named(make: Callable[[], da.Element], field: str) -> None:
     with pytest.raises(da.ModelError, match=field):
         make()
+
+
+def block_on_slope(angle: float, friction: float, exponent: float = 1.0) -> da.System:
+    s = da.System("slope", gravity=(9.81 * np.sin(angle), 0, -9.81 * np.cos(angle)))
+    block = s.body("block", da.box(0.2, 0.2, 0.1, mass=1.0))
+    s.connect("free", da.Free(), s.ground, block)
+    s.initial("free", position=(1, 0, 0, 0, 0, 0, 0.05 - 2e-5))
+    element = da.PointPlaneContact(1e5, restitution=0.5, exponent=exponent, friction=friction)
+    for k, (x, y) in enumerate([(-0.1, -0.1), (-0.1, 0.1), (0.1, -0.1), (0.1, 0.1)]):
+        s.connect(f"corner{k}", element, s.ground, block.at(x, y, -0.05))
+    return s
+
+
+@pytest.mark.parametrize("exponent", [1.0, 1.5])
+def test_block_below_the_friction_angle_does_not_creep_in_100_seconds(exponent: float) -> None:
+    angle = 0.3
+    result = da.simulate(block_on_slope(angle, np.tan(angle) / 0.88, exponent), 100.0, method="radau")
+    assert np.ptp(result["block.position.x"][result.t > 10.0]) < 1e-8
+    force = sum(result[f"corner{k}.force"][-1] for k in range(4))
+    np.testing.assert_allclose(force, [-9.81 * np.sin(angle), 0, 9.81 * np.cos(angle)], atol=1e-5)
+
+
+def test_block_beyond_the_friction_angle_slides_as_coulomb_says() -> None:
+    angle, friction = 0.3, 0.2
+    result = da.simulate(block_on_slope(angle, friction), 3.0)
+    early, late = result.at(np.array([2.0, 3.0]))["block.velocity.x"]
+    assert late - early == pytest.approx(9.81 * (np.sin(angle) - friction * np.cos(angle)), rel=1e-4)
+    assert abs(result["energy.balance"]).max() < 1e-4
+
+
+@pytest.mark.parametrize("shape", ["sphere", "cylinder"])
+def test_round_bodies_with_bristles_do_not_creep_across_a_slope(shape: str) -> None:
+    """A cylinder across the slope and a ball that is held by a spring stay where they are."""
+    angle = 0.2
+    s = da.System("slope", gravity=(9.81 * np.sin(angle), 0, -9.81 * np.cos(angle)))
+    if shape == "cylinder":
+        body = s.body("body", da.cylinder(0.4, 0.1, mass=1.0))
+        element: da.Element = da.CylinderPlaneContact(0.4, 0.1, 1e5, restitution=0.5, friction=0.5)
+        turned = da.bryant(0.0, np.pi / 2, 0.0)  # its axis along the slope
+    else:
+        body = s.body("body", da.sphere(0.1, mass=1.0))
+        element, turned = da.SpherePlaneContact(0.1, 1e5, exponent=1.0, restitution=0.5, friction=0.5), np.eye(3)
+    s.place(body, position=(0, 0, 0.1 - 9e-5), rotation=turned)
+    s.connect("contact", element, s.ground, body)
+    if shape == "sphere":  # rolling is prevented, so that friction has to hold it
+        s.connect("upright", da.Bushing([0.0, 0, 0, 1e3, 1e3, 1e3], [0.0, 0, 0, 30.0, 30.0, 30.0]), s.ground, body)
+    result = da.simulate(s, 30.0, method="radau")
+    assert np.ptp(result["body.position.x"][result.t > 10.0]) < 1e-7
+    assert abs(result["body.position.x"]).max() < 1e-2
+
+
+def test_spheres_that_roll_over_each_other_keep_momentum_and_lose_energy() -> None:
+    element = da.SphereSphereContact(RADIUS, RADIUS, STIFFNESS, dissipation=0.1, friction=0.3, tangential_stiffness=2e4)
+    result = da.simulate(pair(element, (-0.5, 0, 0.2), offset=0.1), 0.02)
+    for name in ("momentum.linear", "momentum.angular"):
+        assert abs(result[name] - result[name][0]).max() < 1e-9
+    assert abs(result["energy.balance"]).max() < 1e-7
+
+
+def test_friction_has_bristles_or_a_slip_speed() -> None:
+    assert len(da.PointPlaneContact(1e5, friction=0.3).states) == 2
+    assert not da.PointPlaneContact(1e5, friction=0.3, slip_speed=1e-3).states
+    assert not da.PointPlaneContact(1e5).states
+    with pytest.raises(da.ModelError, match="tangential_stiffness"):
+        da.PointPlaneContact(1e5, friction=0.3, slip_speed=1e-3, tangential_stiffness=1e5)
+    report = da.check_element(da.SphereSphereContact(0.5, 0.5, 100.0, friction=0.3))
+    assert not report.notes

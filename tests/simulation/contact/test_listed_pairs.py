@@ -124,3 +124,52 @@ def test_states_within_steps_are_those_of_the_run():
     times = np.linspace(0.0, 0.6, 61)
     sampled = da.simulate(_bouncing(5), 0.6, method="dop853", times=times)
     np.testing.assert_array_equal(result.at(times)["ball.position"], sampled["ball.position"])
+
+
+def test_ensembles_in_simd_batches_take_the_steps_of_single_runs_without_far_shapes():
+    masses = np.linspace(0.5, 1.5, 6)
+    alone, among = (
+        da.simulate(_bouncing(count), 0.5, parameters={"floor.friction": masses}, method="dop853") for count in (0, 20)
+    )
+    for one, other in zip(alone, among, strict=True):
+        assert one.stats.steps == other.stats.steps
+        np.testing.assert_array_equal(one["ball.position"][-1], other["ball.position"][-1])
+
+
+def test_events_see_the_states_of_all_pairs():
+    runs = []
+    for count in (0, 20):
+        event = da.Event("low", "ball.position.z", value=0.2, direction=-1)
+        runs.append(da.simulate(_bouncing(count), 0.6, method="dop853", events=event))
+    alone, among = runs
+    np.testing.assert_array_equal(among["ball.position"], alone["ball.position"])
+    assert [event.t for event in among.events] == [event.t for event in alone.events]
+
+
+def _slider(count: int) -> da.System:
+    """Return a ball on a slide with dry friction, which strikes a wall and comes to rest."""
+    s = da.System("slider", gravity=(0, 0, 0))
+    ball = s.body("ball", da.sphere(0.1, mass=1.0))
+    s.connect("slide", da.Prismatic("x", friction=0.5), s.ground, ball)
+    s.initial("slide", speed=1.0)
+    wall = s.body("wall", da.box(0.1, 1.0, 1.0, mass=1.0))
+    s.connect("fixed", da.Fixed(), s.ground.at(0.4, 0, 0), wall)
+    s.contact("hit", wall, ball, stiffness=1e5, exponent=1.0, restitution=0.9)
+    _far_boxes(s, ball, count)
+    return s
+
+
+def test_dry_friction_of_joints_goes_with_lists():
+    alone, among = (da.simulate(_slider(count), 2.0, method="dop853") for count in (0, 20))
+    np.testing.assert_array_equal(among["slide.position"], alone["slide.position"])
+    assert abs(among["slide.speed"][-1]) == 0.0
+    assert among["hit.impulse"][-1].any()
+
+
+def test_live_runs_have_the_steps_of_the_whole_run():
+    live = da.Live(_bouncing(20), method="dop853")
+    other = da.Live(_bouncing(0), method="dop853")
+    for _ in range(30):
+        live.advance(0.02)
+        other.advance(0.02)
+    np.testing.assert_array_equal(live["ball.position"], other["ball.position"])

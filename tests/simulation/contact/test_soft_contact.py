@@ -369,3 +369,35 @@ def test_law_of_points_agrees_with_numpy():
     np.testing.assert_allclose(numbers[0, 6:9], [*friction, push], rtol=1e-12)
     assert energy[0] == pytest.approx(k * depth ** (n + 1) / (n + 1) + k_t * sizes**2 / 2, rel=1e-12)
     assert names[0].tolist() == [0.0, 1.0]
+
+
+def test_force_of_a_box_on_a_plane_is_the_sum_of_its_eight_corners():
+    """Sweeps over changes of the number of points: each corner begins to bear with zero force, so nothing jumps."""
+    half, radius, k, n = np.array([0.1, 0.15, 0.05]), 0.002, 1e5, 1.5
+    s = da.System("sweep", gravity=(0, 0, 0))
+    box = s.body("box", da.box(*2 * half, mass=2.0))
+    s.contact("floor", da.plane(), box, stiffness=k, exponent=n, restitution=1.0, rounding=radius)
+    model = s.compile()
+    signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
+    corners = signs * (half - radius)
+    forces, expected, counts = [], [], []
+    for angle in np.linspace(-0.06, 0.06, 241):
+        q = np.array([np.cos(angle / 2), np.sin(angle / 2), 0, 0, 0, 0, 0.049])
+        R, p = model.poses(q[None])
+        world = corners @ R[0, 0].T + p[0, 0]
+        depth = np.maximum(radius - world[:, 2], 0.0)
+        counts.append(int((depth > 0).sum()))
+        expected.append(k * (depth**n).sum())
+        forces.append(2.0 * np.linalg.norm(model.dynamics(0.0, q, np.zeros(6), np.zeros(model.nx))[0][3:]))
+    assert len(set(counts)) >= 2
+    np.testing.assert_allclose(forces, expected, rtol=1e-9)
+    assert np.abs(np.diff(forces)).max() < 0.05 * np.ptp(forces)
+
+
+def test_energy_of_a_tumbling_box_on_a_plane_is_balanced():
+    s = da.System("tumbling")
+    box = s.body("box", da.box(0.2, 0.3, 0.1, mass=2.0))
+    s.contact("floor", da.plane(), box, stiffness=1e4, exponent=1.5, restitution=0.9, friction=0.4)
+    s.place("box", position=(0, 0, 0.4), rotation=da.bryant(0.5, 0.4, 0.3), velocity=(1.0, 0, 0))
+    result = da.simulate(s, 1.5)
+    assert abs(result["energy.balance"]).max() < 1e-5 * result["energy.total"][0]

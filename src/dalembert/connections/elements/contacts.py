@@ -9,8 +9,12 @@ speed v follows from x (1 + e) = ln((1 + x) / (1 - e x)), x = 3/2 dissipation v,
 are; `restitution` with `at_speed` gives it in place of the dissipation. It stores
 stiffness d^(exponent + 1) / (exponent + 1).
 
-Friction, if given, is friction * N against the sliding velocity u at the contact point, regularised by u / sqrt(|u|^2 +
-slip_speed^2): below the slip speed it creeps. `System.contact` with a stiffness has friction that sticks.
+Friction is that of bristles (`bristles`): it holds below friction * N; nothing creeps. Its states are the deflections
+of one bristle for each point of contact, m. The elements know no masses: bristles have the damping of a time of 1 ms,
+and the tangential stiffness `tangential_stiffness`, by default that of Mindlin at a depth of 0.1 mm, 0.82 exponent
+stiffness (0.1 mm)^(exponent - 1). With `slip_speed` there are no bristles: friction is friction * N against the sliding
+velocity u, times |u| / sqrt(|u|^2 + slip_speed^2), and creeps below the slip speed. So it is, too, without friction at
+first, for a coefficient that is set later. `System.contact` has shapes, static friction, and bristles by masses.
 
 Sources: K. H. Hunt, F. R. E. Crossley, J. Appl. Mech. 42 (1975) 440-445; H. Hertz, J. reine angew. Math. 92 (1882)
 156-171: exponent 3/2 and stiffness 4/3 E sqrt(R) with 1/R = 1/r1 + 1/r2 and 1/E = (1 - nu1^2)/E1 + (1 - nu2^2)/E2.
@@ -20,8 +24,9 @@ from __future__ import annotations
 
 from ...checks import at_least_one, not_negative, positive
 from ...errors import ModelError
-from ..contacts.normal_law import LEAST_RESTITUTION, dissipation_at
+from ..contacts.normal_law import LEAST_RESTITUTION, dissipation_at, tangential_ratio
 from ..formulas.marker_axes import marker_axis
+from .bristles import Bristle, regularized
 from .element import Element
 
 __all__ = [
@@ -35,6 +40,7 @@ __all__ = [
 
 _PUSH = "stiffness*d**exponent*max(1 + 1.5*dissipation*rate, 0)"
 _STORED = "stiffness*d**(exponent + 1)/(exponent + 1)"
+_MINDLIN, _DEPTH = tangential_ratio(None), 1e-4  # of the tangential stiffness; m
 
 
 class PointPlaneContact(Element):
@@ -51,6 +57,9 @@ class PointPlaneContact(Element):
     friction : float
         Coefficient of friction.
     slip_speed : float, m/s
+        Of friction that creeps, in place of bristles.
+    tangential_stiffness : float, N/m
+        Of bristles.
 
     See `connections.elements.contacts` for the law.
 
@@ -68,19 +77,27 @@ class PointPlaneContact(Element):
         dissipation: float = 0.0,
         exponent: float = 1.0,
         friction: float = 0.0,
-        slip_speed: float = 1e-3,
+        slip_speed: float | None = None,
+        tangential_stiffness: float | None = None,
         restitution: float | None = None,
         at_speed: float = 1.0,
     ) -> None:
         dissipation = _dissipation(self.kind, dissipation, restitution, at_speed)
-        numbers = _numbers(self.kind, stiffness, dissipation, exponent, friction, slip_speed)
+        numbers = _numbers(self.kind, stiffness, dissipation, exponent, friction, slip_speed, tangential_stiffness)
         parts = {
             "d": "max(-z, 0)",
             "rate": "-vz",
             "push": _PUSH,
-            "drag": "friction*push/sqrt(vx*vx + vy*vy + slip_speed*slip_speed)",
         }
-        super().__init__("place", ("-drag*vx", "-drag*vy", "push"), numbers, energy=_STORED, definitions=parts)
+        rub = _friction(numbers, ("vx", "vy"))
+        super().__init__(
+            "place",
+            (*rub.force, "push"),
+            numbers,
+            energy=f"{_STORED}{rub.energy}",
+            definitions=parts | rub.definitions,
+            states=rub.states,
+        )
 
 
 class SpherePlaneContact(Element):
@@ -101,6 +118,9 @@ class SpherePlaneContact(Element):
     friction : float
         Coefficient of friction; it acts at the plane, below the centre of the sphere, and causes rolling.
     slip_speed : float, m/s
+        Of friction that creeps, in place of bristles.
+    tangential_stiffness : float, N/m
+        Of bristles.
 
     See `connections.elements.contacts` for the law.
     """
@@ -113,12 +133,13 @@ class SpherePlaneContact(Element):
         dissipation: float = 0.0,
         exponent: float = 1.5,
         friction: float = 0.0,
-        slip_speed: float = 1e-3,
+        slip_speed: float | None = None,
+        tangential_stiffness: float | None = None,
         restitution: float | None = None,
         at_speed: float = 1.0,
     ) -> None:
         dissipation = _dissipation(self.kind, dissipation, restitution, at_speed)
-        numbers = _numbers(self.kind, stiffness, dissipation, exponent, friction, slip_speed)
+        numbers = _numbers(self.kind, stiffness, dissipation, exponent, friction, slip_speed, tangential_stiffness)
         numbers |= positive(self.kind, radius=radius)
         parts = {
             "d": "max(radius - z, 0)",
@@ -126,10 +147,17 @@ class SpherePlaneContact(Element):
             "push": _PUSH,
             "ux": "vx - z*wy",
             "uy": "vy + z*wx",
-            "drag": "friction*push/sqrt(ux*ux + uy*uy + slip_speed*slip_speed)",
         }
-        force = ("-drag*ux", "-drag*uy", "push", "-z*drag*uy", "z*drag*ux", 0.0)
-        super().__init__("pose", force, numbers, energy=_STORED, definitions=parts)
+        rub = _friction(numbers, ("ux", "uy"))
+        fx, fy = rub.force
+        super().__init__(
+            "pose",
+            (fx, fy, "push", f"z*{fy}", f"-z*{fx}", 0.0),
+            numbers,
+            energy=f"{_STORED}{rub.energy}",
+            definitions=parts | rub.definitions,
+            states=rub.states,
+        )
 
 
 class CylinderPlaneContact(Element):
@@ -149,6 +177,9 @@ class CylinderPlaneContact(Element):
     friction : float
         Coefficient of friction.
     slip_speed : float, m/s
+        Of friction that creeps, in place of bristles.
+    tangential_stiffness : float, N/m
+        Of bristles.
 
     The lowest line of the mantle carries springs with the shares 1/6, 4/6 and 1/6 of the stiffness at its two ends and
     in the middle (Simpson's rule): lying, the cylinder has stiffness d^exponent for the depth d, and with exponent 1 it
@@ -182,12 +213,13 @@ class CylinderPlaneContact(Element):
         dissipation: float = 0.0,
         exponent: float = 1.0,
         friction: float = 0.0,
-        slip_speed: float = 1e-3,
+        slip_speed: float | None = None,
+        tangential_stiffness: float | None = None,
         restitution: float | None = None,
         at_speed: float = 1.0,
     ) -> None:
         dissipation = _dissipation(self.kind, dissipation, restitution, at_speed)
-        numbers = _numbers(self.kind, stiffness, dissipation, exponent, friction, slip_speed)
+        numbers = _numbers(self.kind, stiffness, dissipation, exponent, friction, slip_speed, tangential_stiffness)
         numbers |= positive(self.kind, length=length, radius=radius)
         parts = {
             **marker_axis("z"),
@@ -198,6 +230,7 @@ class CylinderPlaneContact(Element):
             "bz": "radius*(az*az - 1)/level",
         }
         force, moment, stored = ["0"] * 3, ["0"] * 3, "0"
+        states: dict[str, tuple[float, str]] = {}
         for k, (place, share) in enumerate(((-0.5, "1/6"), (0.0, "2/3"), (0.5, "1/6"))):
             lever = {i: f"l{i}{k}" for i in "xyz"}
             parts |= {lever[i]: f"b{i} + {place!r}*length*a{i}" for i in "xyz"}
@@ -207,18 +240,19 @@ class CylinderPlaneContact(Element):
                 f"rate{k}": f"-(vz + wx*{lever['y']} - wy*{lever['x']})",
                 f"d{k}": f"max(radius*level - z - {place!r}*length*az, 0)",
                 f"push{k}": f"{share}*stiffness*d{k}**exponent*max(1 + 1.5*dissipation*rate{k}, 0)",
-                f"drag{k}": f"friction*push{k}/sqrt(ux{k}*ux{k} + uy{k}*uy{k} + slip_speed*slip_speed)",
-                f"fx{k}": f"-drag{k}*ux{k}",
-                f"fy{k}": f"-drag{k}*uy{k}",
             }
-            on = {"x": f"fx{k}", "y": f"fy{k}", "z": f"push{k}"}
+            rub = _friction(numbers, (f"ux{k}", f"uy{k}"), str(k), share)
+            parts |= rub.definitions
+            states |= rub.states
+            stored += rub.energy
+            on = dict(zip("xyz", (*rub.force, f"push{k}"), strict=True))
             force = [f"{sum_} + {on[i]}" for sum_, i in zip(force, "xyz", strict=True)]
             turned = (("y", "z"), ("z", "x"), ("x", "y"))
             moment = [
                 f"{sum_} + {lever[i]}*{on[j]} - {lever[j]}*{on[i]}" for sum_, (i, j) in zip(moment, turned, strict=True)
             ]
             stored += f" + {share}*stiffness*d{k}**(exponent + 1)/(exponent + 1)"
-        super().__init__("pose", (*force, *moment), numbers, energy=stored, definitions=parts)
+        super().__init__("pose", (*force, *moment), numbers, energy=stored, definitions=parts, states=states)
 
 
 class SphereSphereContact(Element):
@@ -237,6 +271,9 @@ class SphereSphereContact(Element):
     friction : float
         Coefficient of friction; it acts on the line of the centres, half the depth below both surfaces.
     slip_speed : float, m/s
+        Of friction that creeps, in place of bristles.
+    tangential_stiffness : float, N/m
+        Of bristles.
 
     See `connections.elements.contacts` for the law.
     """
@@ -250,12 +287,13 @@ class SphereSphereContact(Element):
         dissipation: float = 0.0,
         exponent: float = 1.5,
         friction: float = 0.0,
-        slip_speed: float = 1e-3,
+        slip_speed: float | None = None,
+        tangential_stiffness: float | None = None,
         restitution: float | None = None,
         at_speed: float = 1.0,
     ) -> None:
         dissipation = _dissipation(self.kind, dissipation, restitution, at_speed)
-        numbers = _numbers(self.kind, stiffness, dissipation, exponent, friction, slip_speed)
+        numbers = _numbers(self.kind, stiffness, dissipation, exponent, friction, slip_speed, tangential_stiffness)
         numbers |= positive(self.kind, radius_1=radius_1, radius_2=radius_2)
         parts = {
             "s": "sqrt(max(x*x + y*y + z*z, 1e-30))",
@@ -270,11 +308,25 @@ class SphereSphereContact(Element):
             "ux": "vx + rate*nx - arm*(wy*nz - wz*ny)",
             "uy": "vy + rate*ny - arm*(wz*nx - wx*nz)",
             "uz": "vz + rate*nz - arm*(wx*ny - wy*nx)",
-            "drag": "friction*push/sqrt(ux*ux + uy*uy + uz*uz + slip_speed*slip_speed)",
+            "cx": "(vx + rate*nx)/s",  # the rate of the normal
+            "cy": "(vy + rate*ny)/s",
+            "cz": "(vz + rate*nz)/s",
         }
-        force = tuple(f"push*n{i} - drag*u{i}" for i in "xyz")
-        moment = ("arm*drag*(ny*uz - nz*uy)", "arm*drag*(nz*ux - nx*uz)", "arm*drag*(nx*uy - ny*ux)")
-        super().__init__("pose", (*force, *moment), numbers, energy=_STORED, definitions=parts)
+        rub = _friction(numbers, ("ux", "uy", "uz"), normal=("nx", "ny", "nz"), turn=("cx", "cy", "cz"))
+        fx, fy, fz = rub.force
+        super().__init__(
+            "pose",
+            (
+                *(f"push*n{i} + {f}" for i, f in zip("xyz", rub.force, strict=True)),
+                f"-arm*(ny*{fz} - nz*{fy})",
+                f"-arm*(nz*{fx} - nx*{fz})",
+                f"-arm*(nx*{fy} - ny*{fx})",
+            ),
+            numbers,
+            energy=f"{_STORED}{rub.energy}",
+            definitions=parts | rub.definitions,
+            states=rub.states,
+        )
 
 
 def _dissipation(item: str, dissipation: float, restitution: float | None, at_speed: float) -> float:
@@ -291,13 +343,44 @@ def _dissipation(item: str, dissipation: float, restitution: float | None, at_sp
 
 
 def _numbers(
-    item: str, stiffness: float, dissipation: float, exponent: float, friction: float, slip_speed: float
+    item: str,
+    stiffness: float,
+    dissipation: float,
+    exponent: float,
+    friction: float,
+    slip_speed: float | None,
+    tangential: float | None,
 ) -> dict[str, float]:
-    return (
-        positive(item, stiffness=stiffness, slip_speed=slip_speed)
+    """Return the parameters of a contact; those of bristles among them if friction has bristles."""
+    if slip_speed is not None and tangential is not None:
+        remedy = "friction with a slip_speed has no bristles: give one of both"
+        raise ModelError(item, "tangential_stiffness", tangential, remedy)
+    numbers = (
+        positive(item, stiffness=stiffness)
         | not_negative(item, dissipation=dissipation, friction=friction)
         | at_least_one(item, exponent=exponent)
     )
+    rubs = bool(numbers["friction"]) or tangential is not None
+    if slip_speed is not None or not rubs:
+        return numbers | positive(item, slip_speed=1e-3 if slip_speed is None else slip_speed)
+    if tangential is None:
+        n = numbers["exponent"]
+        tangential = _MINDLIN * n * numbers["stiffness"] * _DEPTH ** (n - 1.0)
+    return numbers | positive(item, tangential_stiffness=tangential)
+
+
+def _friction(
+    numbers: dict[str, float],
+    velocity: tuple[str, ...],
+    number: str = "",
+    share: str = "1",
+    normal: tuple[str, ...] = (),
+    turn: tuple[str, ...] = (),
+) -> Bristle:
+    """Return the friction of one point of contact, by bristles or regularised."""
+    if "slip_speed" in numbers:
+        return regularized(velocity, number)
+    return Bristle.of_point(velocity, number, share, normal, turn)
 
 
 CONTACTS = (PointPlaneContact, SpherePlaneContact, CylinderPlaneContact, SphereSphereContact)

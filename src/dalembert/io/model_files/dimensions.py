@@ -62,7 +62,10 @@ _SLIDING = {
     "lower": "m", "upper": "m", "max_speed": "m/s", "max_effort": "N", "friction": "N", "static_friction": "N",
     "armature": "kg", "damping": "N s/m",
 }  # fmt: skip
-_CONTACT = {"stiffness": "", "friction": "", "slip_speed": "m/s", "restitution": "", "at_speed": "m/s"}
+_CONTACT = {
+    "stiffness": "", "friction": "", "slip_speed": "m/s", "tangential_stiffness": "N/m", "restitution": "",
+    "at_speed": "m/s",
+}  # fmt: skip
 _OWN: dict[str, dict[str, str]] = {
     "Revolute": _TURNING, "Universal": _TURNING, "Spherical": _TURNING, "Prismatic": _SLIDING, "Screw": _TURNING,
     "SpringDamper": {"stiffness": "N/m", "damping": "N s/m"},
