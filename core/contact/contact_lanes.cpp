@@ -1,4 +1,5 @@
 #include "contact/contact_lanes.hpp"
+#include "contact/persistent_contacts.hpp"
 #include "tree/forward_dynamics.hpp"
 #include <algorithm>
 #include <tuple>
@@ -194,9 +195,12 @@ void ContactLanes::set_conditions(const P *before, double h, double closed) {
       if (!(simple >> lane & 1u) || slot.row[at(lane)] < 0)
         continue;
       ContactRow &row = runs[lane]->rows[at(slot.row[at(lane)])];
-      row.approach = u_before[3 * k + 2][lane];
-      if (row.gap > closed)
-        bias[3 * k + 2].set(lane, row.gap / h);
+      const double u[3] = {u_before[3 * k][lane], u_before[3 * k + 1][lane], u_before[3 * k + 2][lane]};
+      set_drift(row, u, h, closed);
+      row.approach = u[2] - row.drift[2];
+      const double gap = row.closing_gap(h);
+      for (std::size_t e = 0; e < 3; ++e)
+        bias[3 * k + e].set(lane, row.drift[e] + (e == 2 && gap > closed ? gap / h : 0.0));
       cones.mu[k].set(lane, row.mu);
       for (std::size_t e = 0; e < 3; ++e)
         cones.lam[3 * k + e].set(lane, row.start[e] * h);

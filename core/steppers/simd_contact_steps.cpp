@@ -1,6 +1,7 @@
 #include "steppers/simd_contact_steps.hpp"
 #include "contact/contact_impulses.hpp"
 #include "contact/contact_lanes.hpp"
+#include "contact/persistent_contacts.hpp"
 #include "scalar/arena.hpp"
 #include "steppers/lane_state.hpp"
 #include "steppers/methods/moreau.hpp"
@@ -73,7 +74,7 @@ class ContactLaneRuns {
 public:
   ContactLaneRuns(const ModelData &model, const Run &asked, std::byte *memory, double begin, double until,
                   const Samples &samples, const RunQueue &feed)
-      : m(model), run(asked), begin(begin), until(until), samples(samples), feed(feed) {
+      : m(model), run(asked), from(begin), until(until), samples(samples), feed(feed) {
     lay_out(m, memory, work);
     for (int shape = 0; shape < run.contacts->scene->shape_count(); ++shape)
       if (const int place = run.contacts->scene->place(shape);
@@ -105,11 +106,13 @@ private:
   };
   ModelData m;
   Run run;
-  const double begin, until;
+  const double from, until;
   const Samples samples;
   const RunQueue feed;
   ContactLaneWorkspace work;
   std::vector<int> places; // bodies with shapes
+  std::vector<P> begin;    // frames and motions of these where the step begins
+  bool begin_placed = false;
   SimdRunInput inputs[W];
   Lane lanes[W];
   ContactLanes rows;
@@ -171,8 +174,8 @@ private:
   }
 
   void start() {
-    t = begin, next = 0, row = -1, counts = Counts{};
-    interval = SmoothInterval::around(run.discontinuities, begin);
+    t = from, next = 0, row = -1, counts = Counts{};
+    interval = SmoothInterval::around(run.discontinuities, from);
     for (int f = 0; f < m.nv; ++f)
       work.z[f] = work.none[f] = P(0.0);
     for (int lane = 0; lane < W; ++lane) { // attitudes of length one
@@ -256,6 +259,7 @@ private:
     std::copy_n(work.v, m.nv, work.before);
     turn(m, work.v, -0.5 * h, work.before);
     gyroscopic(work.vm);
+    place_begin();
     for (int f = 0; f < m.nv; ++f)
       work.vm[f] = work.v[f] + 0.5 * h * work.vm[f];
     impose_drives(m, P(interval.clamp(middle)), work.system.callback_laws, work.qm, work.vm);
@@ -296,6 +300,41 @@ private:
                        work.parameters);
   }
 
+  // frames and motions of the bodies with shapes where the step begins, if contacts may follow
+  void place_begin() {
+    begin_placed = false;
+    for (int lane = 0; lane < W; ++lane)
+      begin_placed = begin_placed || (on(lane) && !lanes[lane].contacts.memory.empty());
+    if (!begin_placed)
+      return;
+    place_and_move(m, work.system.loops.ws, work.q, work.v);
+    begin.resize(18 * places.size());
+    read_motions(begin.data());
+  }
+  // of the bodies with shapes: 12 numbers of their frames, 6 of their motions, world axes
+  void read_motions(P *to) const {
+    const Workspace<P> &ws = work.system.loops.ws;
+    for (const int place : places) {
+      const Pose<P> &X = ws.X_W[place];
+      const Vec3<P> w = mul(X.R, ws.w[place]), u = mul(X.R, ws.u[place]);
+      const P numbers[18] = {X.R.xx, X.R.xy, X.R.xz, X.R.yx, X.R.yy, X.R.yz, X.R.zx, X.R.zy, X.R.zz,
+                             X.p.x,  X.p.y,  X.p.z,  w.x,    w.y,    w.z,    u.x,    u.y,    u.z};
+      to = std::copy_n(numbers, 18, to);
+    }
+  }
+  void give_motion(int lane, const P *from, std::vector<double> &poses, std::vector<double> &motions) const {
+    if (motions.empty()) {
+      motions.assign(6 * (std::size_t(m.nb) + 1), 0.0), poses.assign(2 * motions.size(), 0.0);
+      poses[0] = poses[4] = poses[8] = 1.0; // ground
+    }
+    for (const int place : places) {
+      for (int k = 0; k < 12; ++k)
+        poses[12 * std::size_t(place) + std::size_t(k)] = (*from++)[lane];
+      for (int k = 0; k < 6; ++k)
+        motions[6 * std::size_t(place) + std::size_t(k)] = (*from++)[lane];
+    }
+  }
+
   // Impulses of all lanes, in work.free; returns those that have to take this step by themselves.
   unsigned solve_contacts(double h) {
     unsigned own = 0;
@@ -309,6 +348,11 @@ private:
       give(lane);
       one.run.t = t, one.run.interval = interval;
       one.found = find_lane_contacts(context(lane), h);
+      if (!one.found.own_step && begin_placed && !one.contacts.memory.empty()) {
+        give_motion(lane, begin.data(), one.contacts.begin_poses, one.contacts.begin_motions);
+        follow_contacts(one.contacts, *one.found.points, one.contacts.begin_poses.data(),
+                        one.contacts.begin_motions.data(), h, lane_impact_speed(context(lane)));
+      }
       if (one.found.own_step) {
         own |= 1u << lane;
         continue;

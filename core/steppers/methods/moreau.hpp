@@ -37,7 +37,8 @@ struct LaneContacts {
 };
 // Finds the points, and the rows in `c.rows`.
 LaneContacts find_lane_contacts(const RunContext &i, double h);
-double closed_lane_gap(const RunContext &i); // m: smaller gaps are closed
+double closed_lane_gap(const RunContext &i);   // m: smaller gaps are closed
+double lane_impact_speed(const RunContext &i); // m/s: slower impacts are plastic
 // Impulses of the rows, after J and Y: `c.free` with them.
 void solve_lane_contacts(const RunContext &i, const LaneContacts &found, double t, double h);
 // Whether shapes overlap at the end of the step; then, after J and Y, whether a displacement c.displacement removes it.
