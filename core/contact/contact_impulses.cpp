@@ -87,7 +87,7 @@ void set_conditions(ContactSteps &c, const ContactTiming &timing) {
     ContactRow &row = c.rows[k];
     double *u = c.u_before.data() + 3 * k;
     row_velocity(c, k, c.before.data(), u);
-    set_drift(row, u, timing.h, timing.closed);
+    set_drift(row, u, timing.h, timing.closed, timing.impact_speed);
     row.approach = u[2] - row.drift[2];
     if (!row.known && tangential_size(u[0], u[1]) <= 10.0 * c.tolerance) // at rest before
       row.mu = row.static_friction;

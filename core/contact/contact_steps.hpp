@@ -53,8 +53,6 @@ struct ContactRow {
 
   // by which it counts as closed in a step of length h: without what the drift has changed
   double closing_gap(double h) const { return gap - 0.25 * h * drift[2]; }
-  // at the end of a step, u: normal velocity with the impulses
-  double end_gap(double h, double u) const { return gap + 0.5 * h * (u + 0.5 * drift[2]); }
   int first() const { return stop >= 0 ? 2 : 0; } // of its rows that act
   int last() const { return friction >= 0 || turning == Turning::spins ? 1 : turning == Turning::rolls ? 2 : 3; }
 };

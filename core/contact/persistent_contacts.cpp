@@ -1,5 +1,6 @@
 #include "contact/persistent_contacts.hpp"
 #include "contact/contact_motion.hpp"
+#include <algorithm>
 #include <cmath>
 
 namespace dalembert::DALEMBERT_ISA {
@@ -20,6 +21,8 @@ bool moves(const double *motion) {
 Vec velocity_at(const Pose<double> &X, const double *motion, const Vec &x) {
   return as_vec(motion + 3) + cross(as_vec(motion), x - X.p);
 }
+
+bool is_free(const ContactSteps &c, std::int32_t block) { return block < 0 || c.free_blocks[std::size_t(block)].alone; }
 
 void follow(const ContactSteps &c, ContactRow &row, const ScenePoint &p, const double *poses, const double *motions) {
   const auto &X = *reinterpret_cast<const Pose<double> *>(poses + 12 * p.places[0]),
@@ -50,16 +53,23 @@ void follow_contacts(ContactSteps &c, const std::vector<ScenePoint> &points, con
       if (row.point < 0 || row.turning != Turning::none)
         continue;
       const ScenePoint &p = points[std::size_t(row.point)];
+      if (!is_free(c, row.blocks[0]) || !is_free(c, row.blocks[1]))
+        continue;
       if (marked ? !row.follows : !moves(motions + 6 * p.places[0]) && !moves(motions + 6 * p.places[1]))
         continue;
       follow(c, row, p, poses, motions);
       if (!marked && !row.known)
-        row.follows = row.begin_gap <= h * impact_speed && std::fabs(row.begin_velocity[2]) <= impact_speed;
+        row.follows = row.begin_gap <= h * (impact_speed + std::fabs(row.begin_velocity[2]));
     }
   }
 }
 
-void set_drift(ContactRow &row, const double u[3], double h, double closed) {
+bool may_follow(const ContactSteps &c) {
+  return !c.memory.empty() && std::any_of(c.free_blocks.begin(), c.free_blocks.end(),
+                                          [](const FreeBlock &block) { return block.alone; });
+}
+
+void set_drift(ContactRow &row, const double u[3], double h, double closed, double impact_speed) {
   if (!row.follows)
     return;
   for (int e = 0; e < 3; ++e)
@@ -68,10 +78,15 @@ void set_drift(ContactRow &row, const double u[3], double h, double closed) {
   if (tangential_size(row.begin_velocity[0], row.begin_velocity[1]) > tangential_size(row.drift[0], row.drift[1]))
     row.drift[0] = row.drift[1] = 0.0;
   const double change = 0.5 * h * (row.begin_velocity[2] + 0.5 * row.drift[2]), size = size_of(as_vec(row.drift));
-  if (std::fabs(row.gap - row.begin_gap - change) <= 0.25 * h * size + closed)
+  const bool fits = std::fabs(row.gap - row.begin_gap - change) <= 0.25 * h * size + closed;
+  if (fits && (row.known || u[2] >= -impact_speed))
     return;
   row.follows = false;
   std::fill_n(row.drift, 3, 0.0);
+}
+
+double end_gap(const ContactRow &row, double h, double u) {
+  return row.gap + 0.5 * h * (u + 0.5 * row.drift[2]);
 }
 
 } // namespace dalembert::DALEMBERT_ISA

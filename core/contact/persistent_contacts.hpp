@@ -1,6 +1,6 @@
 // Contacts that persist from one step to the next: their rows where a step begins.
 //
-// Contact velocities u = J v of a rolling body change with its motion alone: by the drift d = u - u0 from the begin of a
+// Contact velocities u = J v of a free body that rolls change with its motion alone: by the drift d = u - u0 from the begin of a
 // step, where they are u0 = J(q) v, to its middle, and by as much again to its end. A contact that was closed in the last
 // step is held at the end,
 //
@@ -16,14 +16,20 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
-// Sets `follows` of the rows, gap and velocity at the begin, of points that move, in small islands: those of the last step,
-// and others that are closed by a time h at the velocity `impact_speed` and not faster (new features of bodies that roll).
-// poses, motions: 12 and 6 numbers for each body of the model at the begin. marked: of the rows that follow already.
+// Sets `follows` of the rows, gap and velocity at the begin, of points of free bodies that move, in small islands: those of
+// the last step, and others that may close in a time h (new features of bodies that roll). poses, motions: 12 and 6 numbers for each body of the model at the begin. marked: of the rows that follow already.
 void follow_contacts(ContactSteps &c, const std::vector<ScenePoint> &points, const double *poses, const double *motions,
                      double h, double impact_speed, bool marked = false);
 
+// whether contacts of the last step may follow
+bool may_follow(const ContactSteps &c);
+
 // Sets the drift of a row that follows, from its velocities u in the middle before the step. It does not follow where (2)
-// without impulses misses the gap in the middle: another feature has come.
-void set_drift(ContactRow &row, const double u[3], double h, double closed);
+// without impulses misses the gap in the middle (another feature has come), nor a new one that approaches there faster than
+// `impact_speed`.
+void set_drift(ContactRow &row, const double u[3], double h, double closed, double impact_speed);
+
+// Gap of a row at the end of a step by (2); u: its normal velocity with the impulses.
+double end_gap(const ContactRow &row, double h, double u);
 
 } // namespace dalembert::DALEMBERT_ISA

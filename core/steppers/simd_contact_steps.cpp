@@ -304,7 +304,7 @@ private:
   void place_begin() {
     begin_placed = false;
     for (int lane = 0; lane < W; ++lane)
-      begin_placed = begin_placed || (on(lane) && !lanes[lane].contacts.memory.empty());
+      begin_placed = begin_placed || (on(lane) && may_follow(lanes[lane].contacts));
     if (!begin_placed)
       return;
     place_and_move(m, work.system.loops.ws, work.q, work.v);
@@ -348,7 +348,7 @@ private:
       give(lane);
       one.run.t = t, one.run.interval = interval;
       one.found = find_lane_contacts(context(lane), h);
-      if (!one.found.own_step && begin_placed && !one.contacts.memory.empty()) {
+      if (!one.found.own_step && begin_placed && may_follow(one.contacts)) {
         give_motion(lane, begin.data(), one.contacts.begin_poses, one.contacts.begin_motions);
         follow_contacts(one.contacts, *one.found.points, one.contacts.begin_poses.data(),
                         one.contacts.begin_motions.data(), h, lane_impact_speed(context(lane)));
@@ -363,7 +363,8 @@ private:
     unsigned solved = 0;
     if (any) {
       rows.respond(m, work.system.loops, run.conditions.velocity_prescribed);
-      solved = rows.solve(work.before, work.free, h, closed_lane_gap(context(__builtin_ctz(running))));
+      const RunContext one = context(__builtin_ctz(running));
+      solved = rows.solve(work.before, work.free, h, closed_lane_gap(one), lane_impact_speed(one));
     }
     apart = 0;
     for (int lane = 0; lane < W; ++lane) {

@@ -1,4 +1,5 @@
 #include "steppers/methods/moreau.hpp"
+#include "contact/persistent_contacts.hpp"
 #include "steppers/methods/moreau_part.hpp"
 #include "tree/chart.hpp"
 #include <algorithm>
@@ -207,7 +208,7 @@ void solve_lane_contacts(const RunContext &i, const LaneContacts &found, double 
 bool lane_overlaps(const RunContext &i, double h) {
   const ContactStep step(i);
   for (std::size_t k = 0; k < step.c.rows.size(); ++k)
-    if (step.c.rows[k].end_gap(h, step.c.u_after[3 * k + 2]) < -step.closed())
+    if (end_gap(step.c.rows[k], h, step.c.u_after[3 * k + 2]) < -step.closed())
       return true;
   return false;
 }

@@ -19,7 +19,8 @@
 // M + G in place of M, G = max(h c / 2, h c - inertia) + h^2 k / 4 on the diagonal (tree/joint_pivots.hpp), which keeps the
 // cost of the recursion.
 //
-// First order; exact for constant forces without impacts. Stops of joints are contacts without friction.
+// Rows of contacts of free bodies that persist are held at the end of the step (contact/persistent_contacts.hpp): second order while
+// nothing changes, first order across changes; exact for constant forces without impacts. Stops of joints are contacts without friction.
 #pragma once
 
 #include "contact/contact_steps.hpp"

@@ -101,7 +101,7 @@ Outcome ContactStep::evaluate(const ContactPart &part, double t, double h, const
   for (std::size_t k = 0; k < n; ++k, rows += row_outputs) {
     double moved[3];
     row_velocity(c, k, c.free.data(), rows), row_velocity(c, k, c.displacement.data(), moved);
-    rows[6] = c.rows[k].gap, rows[7] = c.rows[k].end_gap(h, rows[2]) + moved[2];
+    rows[6] = c.rows[k].gap, rows[7] = end_gap(c.rows[k], h, rows[2]) + moved[2];
     rows[11] = c.rows[k].closing_gap(h);
   }
   to.middle.assign(qm, qm + m.nq);

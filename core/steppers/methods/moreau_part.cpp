@@ -64,8 +64,8 @@ void ContactStep::place_begin(bool placed) {
   begin_placed = true;
 }
 
-bool ContactStep::may_follow() const {
-  return !c.memory.empty() && std::any_of(c.v.begin(), c.v.end(), [](double v) { return std::fabs(v) > least_velocity; });
+bool ContactStep::moves() const {
+  return std::any_of(c.v.begin(), c.v.end(), [](double v) { return std::fabs(v) > least_velocity; });
 }
 
 Outcome ContactStep::free_motion(double t, double h, bool follows) {
@@ -75,7 +75,7 @@ Outcome ContactStep::free_motion(double t, double h, bool follows) {
   c.before = c.v;
   turn(c.v.data(), -0.5 * h, c.before.data());
   middle_velocities(h);
-  if (follows || may_follow())
+  if (follows || (may_follow(c) && moves()))
     place_begin(!m.nc && !c.all_free); // the accelerations of the middle velocities are those of the begin
   else
     begin_placed = false;
@@ -216,7 +216,7 @@ bool ContactStep::find_separation(double h) {
     return false;
   c.gaps.assign(3 * c.rows.size(), 0.0);
   for (std::size_t k = 0; k < c.rows.size(); ++k) {
-    c.gaps[3 * k + 2] = c.rows[k].end_gap(h, c.u_after[3 * k + 2]);
+    c.gaps[3 * k + 2] = end_gap(c.rows[k], h, c.u_after[3 * k + 2]);
     if (c.gaps[3 * k + 2] < -c.deepest)
       c.deepest = -c.gaps[3 * k + 2], c.deepest_time = i.run.t;
   }

@@ -46,8 +46,7 @@ struct ContactStep {
   void middle_velocities(double h);
   // frames and motions of the bodies at the begin
   void place_begin(bool placed);
-  // whether contacts of the last step may follow (contact/persistent_contacts.hpp)
-  bool may_follow() const;
+  bool moves() const;
   // (1) without contacts over a time h: qm, and velocities before it (c.before) and after it (c.free), in the axes that
   // free and spherical joints have in the middle
   Outcome free_motion(double t, double h, bool follows = false);
