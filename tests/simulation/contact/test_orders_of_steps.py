@@ -75,7 +75,7 @@ def test_positions_of_rolling_and_sliding_bodies_have_second_order(
 
 
 def test_a_disk_that_rolls_on_its_edge_keeps_its_energy() -> None:
-    """102 rad/s by steps of 0.5 ms, after the first step, which finds the contact; before a fixed point of the rim passes."""
+    """At 102 rad/s by 0.5 ms, from the second step on, before a fixed point of the rim passes."""
     result = da.simulate(euler_disk(), 0.012, contact="steps:5e-4")
     total = result["energy.total"]
     assert np.abs(total[2:] / total[2] - 1.0).max() < 1e-6
