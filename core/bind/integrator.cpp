@@ -4,6 +4,7 @@
 #include <cstring>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace dalembert::bind {
 
@@ -11,9 +12,8 @@ Integrator::Integrator(nb::object owner, nb::object conditions, int method, doub
                        double max_step, double fixed_step, double spectral_radius, bool project, bool detect_stiffness)
     : owner(owner), chosen(conditions), model(checked(owner, conditions, method)),
       scope(model->data, *nb::inst_ptr<BoundConditions>(conditions.ptr()), true),
-      memory(model->integrators->bytes(model->data, method)),
+      memory(model->integrators->bytes(model->data, method), Block::Zeros{}),
       records{std::size_t(model->data.nq), std::size_t(model->data.nv), std::size_t(model->data.nx)} {
-  std::memset(memory.data, 0, memory.size);
   run = Run{};
   run.method = method;
   run.rtol = rtol;
@@ -204,6 +204,7 @@ nb::tuple Integrator::dense(const Doubles &t, const Doubles &q, const Doubles &v
   Records found{records.nq, records.nv, records.nx};
   Recorder recorder{&Records::record, &found};
   SignalCheck signals;
+  run.lists_pairs = false;
   guarded([&] {
     Outcome outcome = Outcome::reached;
     for (std::size_t first = 0, last; first < wanted && outcome == Outcome::reached && !signals.stop_requested();
@@ -213,8 +214,10 @@ nb::tuple Integrator::dense(const Doubles &t, const Doubles &q, const Doubles &v
         ++last;
       restart();
       run.initial_branches = sides_at(t.data()[k]);
+      const bool projects = std::exchange(run.project, false); // rows are ends of steps, and stay as they are
       outcome = model->integrators->start(m, run, memory.data, t.data()[k], row_of(q, k, m.nq), row_of(v, k, m.nv),
                                           row_of(x, k, m.nx));
+      run.project = projects;
       if (outcome == Outcome::reached)
         outcome = model->integrators->dense(m, run, memory.data, t.data()[k + 1] - t.data()[k], row_of(q, k + 1, m.nq),
                                             row_of(v, k + 1, m.nv), row_of(x, k + 1, m.nx), fractions.data() + first,

@@ -115,6 +115,14 @@ struct ContactPart {
   bool swept;                      // the impulses are those of sweeps
 };
 
+// Space of the bisection for the largest restitution that adds no energy: by island, but for rows and velocities.
+struct RestitutionWorkspace {
+  std::vector<ContactRow> rows; // as described, before impulses
+  std::vector<double> free;
+  std::vector<double> part, low, high, work, size;
+  std::vector<unsigned char> lowered, gains;
+};
+
 struct ContactSteps {
   const ContactScene *scene = nullptr;
   std::vector<JointStop> stops;
@@ -156,6 +164,7 @@ struct ContactSteps {
   std::vector<double> u_before, u_after; // velocities of the rows before the step and after it: 3 for each
   std::vector<double> before;  // velocities before contact, in the axes of the middle of the step
   std::vector<double> free;    // velocities without contact
+  RestitutionWorkspace restitution;
   ConeSolver solver;
   ConeSweeps sweeper;
   std::unique_ptr<ContactSearch> search, impact_search; // in the middle of a step; at impacts

@@ -60,6 +60,7 @@ enum class Kernel {
   report,            // q v -> whatever has an array: see ReportPart
   d_dynamics,        // q v -> derivatives: see DerivativePart
   d_dynamics_products, // q v, w_a (other), w_x (lambda) -> their products with derivatives, by each kind of direction
+  d_output_products, // q v, weights (other) -> their products with derivatives of outputs (system/derivatives/products.hpp)
   // q v, r1 (a), r2 (tau), r3 (other), mu (lambda) -> dxi, dv, dx of (2) of steppers/methods/radau.hpp, by fronts
   newton_step,
 };

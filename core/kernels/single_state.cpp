@@ -188,7 +188,7 @@ std::size_t lay_out(const ModelData &m, std::byte *base, const Call &call, Syste
   arena.skip(DALEMBERT_ISA::lay_out(m, base, d.motion, m.nc > 0));
   arena.skip(DALEMBERT_ISA::lay_out(m, arena.here(), d.derivatives, call.direction_count));
   d.a = arena.take<double>(std::size_t(m.nv));
-  if (call.kernel == Kernel::d_dynamics_products)
+  if (call.kernel == Kernel::d_dynamics_products || call.kernel == Kernel::d_output_products)
     arena.skip(DALEMBERT_ISA::lay_out(m, arena.here(), d.products));
   if (call.kernel != Kernel::newton_step)
     return arena.used;
@@ -235,6 +235,18 @@ unsigned products_of_one(const ModelData &m, const Conditions &c, SystemDerivati
              : unsigned(callback_failed);
 }
 
+unsigned output_products_of_one(const ModelData &m, const Conditions &c, SystemDerivativeMemory &d,
+                                ProductTape &recorded, const Arrays<double> &at) {
+  Products out;
+  const Direction kinds[] = {Direction::position, Direction::velocity, Direction::state, Direction::parameter};
+  for (int k = 0; k < 4; ++k)
+    out.of[int(kinds[k])] = at.out[k];
+  return multiply_outputs(m, c, d.motion, d.derivatives, d.products, recorded, state_of(at),
+                          OutputWeights(m, at[ArgumentKind::other]), d.a, out)
+             ? 0u
+             : unsigned(callback_failed);
+}
+
 // first: of states that follow each other in one memory
 unsigned system_derivatives_of_one(const ModelData &m, std::byte *memory, const Call &call, const Arrays<double> &at,
                                    std::ptrdiff_t state, bool first, ProductTape &recorded) {
@@ -251,6 +263,8 @@ unsigned system_derivatives_of_one(const ModelData &m, std::byte *memory, const 
     clear_directions(d.derivatives);
   if (call.kernel == Kernel::d_dynamics_products)
     return products_of_one(m, conditions_of(call, state), d, recorded, at);
+  if (call.kernel == Kernel::d_output_products)
+    return output_products_of_one(m, conditions_of(call, state), d, recorded, at);
   DerivativeBlocks blocks;
   for (int k = 0; k < direction_kinds; ++k) {
     double *const *of = at.out + int(DerivativePart::count) * k;
@@ -345,6 +359,10 @@ unsigned evaluate_range(const ModelData &m, std::byte *memory, const Call &call,
   double seen_in = 0.0, seen_out = 0.0;
   unsigned found = 0;
   ProductTape recorded;
+  bool alone = true; // nothing but t, q, v and x differs between states
+  for (const ArgumentKind which : {ArgumentKind::tau, ArgumentKind::loads, ArgumentKind::inputs, ArgumentKind::a})
+    alone = alone && !call.in[int(which)].data;
+  recorded.follows = alone && !call.parameters_apart;
   for (std::ptrdiff_t state = begin; state < end && !(found & callback_failed); ++state) {
     for (int k = 0; k < take_count; ++k)
       for (std::ptrdiff_t j = 0; call.in[k].data && k != int(ArgumentKind::inputs) && j < call.in[k].size; ++j)

@@ -47,6 +47,15 @@ public:
   S &operator[](std::size_t k) { return data()[k]; }
   const S &operator[](std::size_t k) const { return data()[k]; }
 
+  // records that are zero, in pages that the system provides where they are first used
+  static GrowingArray zeros(std::size_t wanted) {
+    GrowingArray made;
+    made.memory.reset(static_cast<S *>(std::calloc(std::max<std::size_t>(wanted, 1), sizeof(S))));
+    if (!made.memory)
+      throw std::bad_alloc();
+    made.count = made.room = wanted;
+    return made;
+  }
   void clear() { count = 0; }
   void pop_back() { --count; }
   void reserve(std::size_t wanted) {

@@ -4,6 +4,8 @@
 #include "scalar/arena.hpp"
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -20,15 +22,33 @@ public:
     if constexpr (gap_bytes > 0)
       std::memset(data, 0xff, size); // NaN: what is read before it is written shows
   }
+  // filled with zeros, whose pages the system provides where they are first used
+  struct Zeros {};
+  Block(std::size_t bytes, Zeros)
+      : size(bytes), zeros(checked(std::calloc(bytes + 64, 1))),
+        data(reinterpret_cast<std::byte *>((reinterpret_cast<std::uintptr_t>(zeros) + 63) / 64 * 64)) {}
   ~Block() {
     open();
-    ::operator delete(data, std::align_val_t(64));
+    if (zeros)
+      std::free(zeros);
+    else
+      ::operator delete(data, std::align_val_t(64));
   }
   // before it is read or written as a whole
   void open() const { open_memory(data, size); }
   Block(const Block &) = delete;
   Block &operator=(const Block &) = delete;
   const std::size_t size;
+
+private:
+  static void *checked(void *memory) {
+    if (!memory)
+      throw std::bad_alloc();
+    return memory;
+  }
+  void *const zeros = nullptr;
+
+public:
   std::byte *const data;
 };
 

@@ -109,6 +109,7 @@ struct Run {
   bool detect_stiffness;
   // errors are not evaluated: the step was accepted before, or its length is given
   bool error_control_off;
+  bool lists_pairs = true; // of compliant contact, those that can touch (contact/listed_pairs.hpp); else all count
   Conditions conditions;
   DiscontinuityTimes discontinuities;      // steps end there, and the method begins afresh
   FrictionRun *friction = nullptr;         // modes of dry friction and stops; null: none, or determined by the caller

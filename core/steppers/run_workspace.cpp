@@ -1,5 +1,6 @@
 #include "steppers/run_workspace.hpp"
 #include "contact/contact_motion.hpp"
+#include "contact/listed_pairs.hpp"
 #include "steppers/methods/runge_kutta.hpp"
 #include "system/drives.hpp"
 #include "system/projection.hpp"
@@ -61,6 +62,8 @@ bool displaced(const RunContext &i, double t, const double *z, double *q, double
     x[k] = i.work.x[k] + z[2 * m.nv + k];
   return impose_drives(i, t, q, v, x);
 }
+
+void note_speeds(const RunContext &i) { i.pairs->note_speeds(i.work.motion.system.loops.ws); }
 
 bool add_contact_effects(const RunContext &i, double t, const double *q, const double *v, double *a) {
   return add_contact_accelerations(i, *i.run.contact_events, t, q, v, a);

@@ -12,6 +12,8 @@ namespace dalembert::DALEMBERT_ISA {
 
 constexpr int max_stages = 16;
 
+class ListedPairs;
+
 struct RunWorkspace {
   MotionWorkspace motion;
   double *q, *v, *x, *a, *dx;      // state of the run; a and dx: rates there
@@ -37,8 +39,12 @@ struct RunContext {
   const ModelData &m;
   Run &run;
   RunWorkspace &work;
-  std::byte *own; // memory of the stepper itself
+  std::byte *own;                // memory of the stepper itself
+  ListedPairs *pairs = nullptr; // of compliant contact; null: all count
 };
+
+// speeds of bodies in an evaluation, where bounds of their motion are needed
+void note_speeds(const RunContext &i);
 
 // Near a configuration where rows become dependent, accelerations are smooth along the loops only: off them, where
 // the stages of a step are, they are as large as the rows are close to depend on each other. Where the slack of the
@@ -76,6 +82,8 @@ inline bool rates(const RunContext &i, double t, const double *q, const double *
   ++i.run.counts.evaluations;
   const SystemState<double> state{i.run.interval.clamp(t), q, v, x};
   const bool done = dynamics(i.m, i.run.conditions, i.work.motion, state, a, dx);
+  if (i.pairs)
+    note_speeds(i);
   if (!done || (i.run.conditions.law_branches && !record_exits(i, state, a, dx)))
     return false;
   return !i.run.contact_events || add_contact_effects(i, state.t, q, v, a);

@@ -67,6 +67,12 @@ struct Conditions {
   const double *law_branches = nullptr;
   std::ptrdiff_t law_branch_stride = 0; // numbers between the branches of one lane and the next
   double stabilization[2] = {0.0, 0.0}; // Baumgarte's 2 alpha and beta^2; zero: none
+  // all element states, for callbacks, of a run that evaluates a part of them (contact/listed_pairs.hpp); null: they are
+  // all
+  const double *(*all_states)(const void *self, const double *x) = nullptr;
+  const void *states_of = nullptr;
+
+  const double *for_callbacks(const double *x) const { return all_states ? all_states(states_of, x) : x; }
 };
 
 // A state, and loads besides those of the model; null where there are none.

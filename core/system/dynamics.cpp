@@ -42,7 +42,7 @@ bool evaluate_callbacks(const ModelData &m, const Conditions &c, SystemWorkspace
   const bool pushed = c.callbacks && c.callbacks->gives_forces;
   for (int f = 0; !pushed && f < m.nv; ++f)
     work.efforts[f] = 0.0;
-  if (c.callbacks && !(*c.callbacks)(s.t, s.q, s.v, s.x, work.callback_laws, work.efforts, work.loads))
+  if (c.callbacks && !(*c.callbacks)(s.t, s.q, s.v, c.for_callbacks(s.x), work.callback_laws, work.efforts, work.loads))
     return false;
   if (c.sampled_forces) {
     const std::ptrdiff_t row =
@@ -82,12 +82,12 @@ template <class T> static void apply_loads(const ModelData &m, const Conditions 
     subtract_loads(m, ws, s.loads);
   for (int f = 0; f < m.cut_nv; ++f)
     work.cut[f] = T(0.0);
-  if (!m.element_count && !m.actuator_count)
-    return;
   if (m.needs_body_motion && !in_world) {
     place_in_world(m, ws);
     move_in_world(m, ws, s.v);
   }
+  if (!m.element_count && !m.actuator_count)
+    return;
   apply_elements(m, ws, at, s.q, s.v, work.tau, work.cut);
 }
 
@@ -317,6 +317,8 @@ template Load<Dual> loop_constraint_load(const ModelData &, Workspace<Dual> &, c
                                          Dual *);
 template void loop_constraint_loads(const ModelData &, const Conditions &, SystemWorkspace<Dual> &, const Dual *,
                                     Dual *);
+template void loop_constraint_loads(const ModelData &, const Conditions &, SystemWorkspace<Traced> &, const Traced *,
+                                    Traced *);
 template void loop_constraint_loads(const ModelData &, const Conditions &, SystemWorkspace<double> &, const double *,
                                     double *);
 template void loop_constraint_loads(const ModelData &, const Conditions &, SystemWorkspace<Pack> &, const Pack *,

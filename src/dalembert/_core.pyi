@@ -496,6 +496,9 @@ class Model:
     def _d_dynamics_products(
         self, parts: Sequence[int], q: ArrayLike, v: ArrayLike, w_a: ArrayLike, w_x: ArrayLike, **further: Any
     ) -> tuple[Array, ...]: ...
+    def _d_output_products(
+        self, parts: Sequence[int], q: ArrayLike, v: ArrayLike, weights: ArrayLike, **further: Any
+    ) -> tuple[Array, ...]: ...
     def _d_required_forces(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, **further: Any
     ) -> tuple[Array, Array, Array]: ...

@@ -81,6 +81,8 @@ static bool motion_residual(const RunContext &i, AlphaWorkspace &mine, double t)
     return false;
   motion_residuals(m, c, system, evaluation_context(c, system, end, work.dx1), end, work.a1, mine.lambda,
                    static_cast<double *>(nullptr));
+  if (i.pairs)
+    note_speeds(i);
   for (int f = 0; f < m.nv; ++f)
     mine.residual[f] = system.passed[f] - system.tau[f];
   if (m.nc)

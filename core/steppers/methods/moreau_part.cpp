@@ -128,36 +128,38 @@ void ContactStep::solve_without_gain(const ContactTiming &timing, double t) {
     solve_impulses(c, timing, t);
     return;
   }
-  const std::vector<ContactRow> rows = c.rows;
-  const std::vector<double> free = c.free;
+  RestitutionWorkspace &r = c.restitution;
+  r.rows = c.rows, r.free = c.free;
   solve_impulses(c, timing, t);
-  std::vector<double> part(c.block_start.size(), 1.0), low(part.size(), 0.0), high(part.size(), 1.0);
-  std::vector<unsigned char> lowered = islands_that_gain();
-  if (std::find(lowered.begin(), lowered.end(), 1) == lowered.end())
+  const std::size_t islands = c.block_start.size();
+  find_gains(r.lowered);
+  if (std::find(r.lowered.begin(), r.lowered.end(), 1) == r.lowered.end())
     return;
+  r.part.assign(islands, 1.0), r.low.assign(islands, 0.0), r.high.assign(islands, 1.0);
   const auto again = [&](const std::vector<double> &parts) {
-    c.rows = rows, c.free = free;
+    c.rows = r.rows, c.free = r.free;
     for (ContactRow &row : c.rows)
-      if (lowered[std::size_t(row.island)])
+      if (r.lowered[std::size_t(row.island)])
         row.restitution *= parts[std::size_t(row.island)];
     solve_impulses(c, timing, t);
   };
   for (int round = 0; round < restitution_rounds; ++round) {
-    for (std::size_t k = 0; k < part.size(); ++k)
-      part[k] = 0.5 * (low[k] + high[k]);
-    again(part);
-    const std::vector<unsigned char> gains = islands_that_gain();
-    for (std::size_t k = 0; k < part.size(); ++k)
-      (gains[k] ? high : low)[k] = part[k];
+    for (std::size_t k = 0; k < islands; ++k)
+      r.part[k] = 0.5 * (r.low[k] + r.high[k]);
+    again(r.part);
+    find_gains(r.gains);
+    for (std::size_t k = 0; k < islands; ++k)
+      (r.gains[k] ? r.high : r.low)[k] = r.part[k];
   }
-  again(low);
-  for (std::size_t k = 0; k < part.size(); ++k)
-    if (lowered[k] && low[k] < c.restitution_part)
-      c.restitution_part = low[k], c.restitution_time = t;
+  again(r.low);
+  for (std::size_t k = 0; k < islands; ++k)
+    if (r.lowered[k] && r.low[k] < c.restitution_part)
+      c.restitution_part = r.low[k], c.restitution_time = t;
 }
 
-std::vector<unsigned char> ContactStep::islands_that_gain() const {
-  std::vector<double> work(c.block_start.size(), 0.0), size(work.size(), 0.0);
+void ContactStep::find_gains(std::vector<unsigned char> &gains) const {
+  std::vector<double> &work = c.restitution.work, &size = c.restitution.size;
+  work.assign(c.block_start.size(), 0.0), size.assign(work.size(), 0.0);
   for (std::size_t k = 0; k < c.rows.size(); ++k) {
     double before[3], after[3];
     row_velocity(c, k, c.before.data(), before), row_velocity(c, k, c.free.data(), after);
@@ -167,10 +169,9 @@ std::vector<unsigned char> ContactStep::islands_that_gain() const {
       size[std::size_t(c.rows[k].island)] += std::abs(lam * before[e]);
     }
   }
-  std::vector<unsigned char> gains(work.size(), 0);
+  gains.assign(work.size(), 0);
   for (std::size_t k = 0; k < work.size(); ++k)
     gains[k] = work[k] > energy_tol * size[k];
-  return gains;
 }
 
 void ContactStep::solve(double t, double h) {

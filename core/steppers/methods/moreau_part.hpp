@@ -59,7 +59,7 @@ struct ContactStep {
   // lowered in the islands where it does, to the largest part that does not.
   void solve_without_gain(const ContactTiming &timing, double t);
   // marks of the islands, by their first block, whose impulses have done work on their way from c.before to c.free
-  std::vector<unsigned char> islands_that_gain() const;
+  void find_gains(std::vector<unsigned char> &gains) const;
   // contacts of the step of length h that stands in qm and c.free
   void solve(double t, double h);
   double stop_speed() const;

@@ -8,6 +8,7 @@
 #include "steppers/switching/monitor.hpp"
 #include "steppers/switching/step_to_event.hpp"
 #include "steppers/switching/switch_location.hpp"
+#include "steppers/time_loop/pair_list.hpp"
 #include "steppers/time_loop/samples.hpp"
 #include "steppers/time_loop/step_attempt.hpp"
 #include <algorithm>
@@ -145,6 +146,8 @@ Outcome pass_discontinuity(TimeLoop &loop, const Recorder &recorder) {
   if (run.conditions.law_branches && !update_branches(loop.at))
     return Outcome::callback_failed;
   outcome = restart(loop);
+  if (outcome == Outcome::reached)
+    outcome = list_touching(loop);
   if (outcome == Outcome::reached)
     report_branches(loop, recorder, run.t);
   return outcome;

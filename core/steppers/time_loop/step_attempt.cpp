@@ -71,6 +71,7 @@ void advance_state(TimeLoop &loop, double h, double t1) {
   run.length = h;
   run.t = t1;
   ++run.counts.steps;
+  loop.pairs.step_made();
 }
 
 double first_step(TimeLoop &loop, double until) {
@@ -134,6 +135,7 @@ Outcome choose_length(TimeLoop &loop, double until, Attempt &attempt) {
 Outcome reduce_step(TimeLoop &loop, Outcome step, const Attempt &attempt, double until) {
   Run &run = loop.at.run;
   ++run.counts.rejected;
+  loop.pairs.discard_attempt();
   run.worst = attempt.error;
   if (loop.work.near && loop.adaptive && run.near_singular_rejections < max_near_tries) {
     run.near_step = run.near_singular_rejections ? run.near_step : attempt.h;
@@ -145,9 +147,11 @@ Outcome reduce_step(TimeLoop &loop, Outcome step, const Attempt &attempt, double
   if (!loop.adaptive)
     return step;
   run.step = step != Outcome::reached ? 0.25 * attempt.h : attempt.h * reduced_step(attempt.error, loop.stepper.order);
-  if (step != Outcome::reached && run.step < 1e-13 * std::max(std::fabs(until), std::fabs(run.t)))
-    return step;
-  return Outcome::reached;
+  // Newton's method does not get across the rest of vector friction, whose direction turns there: steps before it are
+  // as short as time is resolved, until the rest is within its tolerance.
+  const double least =
+      step == Outcome::newton_failed ? attempt.shortest : 1e-13 * std::max(std::fabs(until), std::fabs(run.t));
+  return step != Outcome::reached && run.step < least ? step : Outcome::reached;
 }
 
 void halve_step(TimeLoop &loop, Attempt &attempt) {
@@ -161,6 +165,7 @@ void halve_step(TimeLoop &loop, Attempt &attempt) {
 Outcome take_and_judge(TimeLoop &loop, Attempt &attempt, double until) {
   Run &run = loop.at.run;
   clear_exits(loop.at);
+  loop.pairs.begin_attempt();
   const Outcome step = take_step(loop, attempt.h, attempt.error);
   if (step == Outcome::callback_failed)
     return step;

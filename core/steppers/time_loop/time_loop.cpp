@@ -14,6 +14,7 @@
 #include "steppers/switching/monitor.hpp"
 #include "steppers/switching/switch_location.hpp"
 #include "steppers/time_loop/changes.hpp"
+#include "steppers/time_loop/pair_list.hpp"
 #include "steppers/time_loop/samples.hpp"
 #include "steppers/time_loop/step_attempt.hpp"
 #include <algorithm>
@@ -26,7 +27,7 @@ const char *name(int method) { return method >= 0 && method < stepper_count ? st
 
 std::size_t bytes(const ModelData &m, int method) {
   RunWorkspace work;
-  return lay_out(m, nullptr, work) + steppers[method]->bytes(m);
+  return ListedPairs::bytes(m) + lay_out(m, nullptr, work) + steppers[method]->bytes(m);
 }
 
 // The state arrays are swapped from step to step; a block that is laid out anew must find them in their first places.
@@ -48,19 +49,29 @@ void settle(const ModelData &m, std::byte *memory, const RunWorkspace &work) {
 
 Outcome start(const ModelData &m, Run &run, std::byte *memory, double t, const double *q, const double *v,
               const double *x) {
+  ListedPairs(m, memory).begin(run, steppers[run.method]->implicit, x);
   TimeLoop loop(m, run, memory);
   RunWorkspace &work = loop.work;
   normalize_attitudes(m, q, work.q);
   copy(v, m.nv, work.v);
-  copy(x, m.nx, work.x);
+  loop.pairs.compress(x, work.x);
   run.t = run.begin = t;
   run.length = 0.0;
   run.interval = SmoothInterval::around(run.discontinuities, t);
   run.arrived = 0;
   run.step_to_switch = run.step_to_contact = 0.0;
   run.consecutive_switches = run.switches_without_step = 0;
-  if (!run.friction || !run.friction->undetermined)
-    return begin_after_change(loop);
+  if (!run.friction || !run.friction->undetermined) {
+    if (!loop.pairs.all_touching_listed(work.motion.system.loops.ws, work.q, work.v)) {
+      loop.pairs.update(); // nothing but the state is known yet
+      loop.place_in_memory();
+      normalize_attitudes(m, q, work.q);
+      copy(v, m.nv, work.v);
+      loop.pairs.compress(x, work.x);
+    }
+    const Outcome outcome = begin_after_change(loop);
+    return outcome == Outcome::reached ? list_touching(loop) : outcome; // drives may have moved bodies
+  }
   if (!impose_drives(loop.at, t, work.q, work.v, work.x))
     return Outcome::callback_failed;
   const Outcome outcome = project_onto_constraints(loop.at, t, work.q, work.v);
@@ -135,6 +146,8 @@ Outcome record_step(TimeLoop &loop, const Attempt &attempt, Samples &samples, co
     return Outcome::stopped;
   if (attempt.switches)
     outcome = pass_switch(loop, recorder);
+  if (outcome == Outcome::reached)
+    outcome = drop_far_pairs(loop);
   return outcome == Outcome::reached && stiff ? Outcome::stiff : outcome;
 }
 
@@ -154,6 +167,8 @@ Outcome try_step(TimeLoop &loop, double until, std::int64_t &taken, Samples &sam
     outcome = choose_length(loop, until, attempt);
   if (outcome == Outcome::reached)
     outcome = take_and_judge(loop, attempt, until);
+  if (outcome == Outcome::reached && attempt.accepted)
+    outcome = prove_pairs_open(loop, attempt);
   if (outcome == Outcome::reached && attempt.accepted)
     outcome = pass_switching_functions(loop, attempt, recorder);
   if (outcome == Outcome::reached && attempt.accepted && run.contact_events)
@@ -186,11 +201,43 @@ Outcome try_step(TimeLoop &loop, double until, std::int64_t &taken, Samples &sam
   return Outcome::reached;
 }
 
+// A recorder of all element states and switching functions of a run that evaluates a part of them.
+struct WholeRecorder {
+  const Recorder &to;
+  const TimeLoop &loop;
+
+  Recorder recorder() {
+    Recorder mine = to;
+    if (!loop.pairs.acts())
+      return mine;
+    mine.self = this;
+    mine.record = [](void *self, double t, const double *q, const double *v, const double *x, const double *a) {
+      const WholeRecorder &me = *static_cast<WholeRecorder *>(self);
+      return me.to.record(me.to.self, t, q, v, me.loop.pairs.expand(x, ListedPairs::Use::record), a);
+    };
+    if (to.switched)
+      mine.switched = [](void *self, double t, const double *sides, int) {
+        const WholeRecorder &me = *static_cast<WholeRecorder *>(self);
+        me.to.switched(me.to.self, t, me.loop.pairs.expand_sides(sides), me.loop.pairs.function_count());
+      };
+    if (to.stepped)
+      mine.stepped = [](void *self, double t) {
+        const WholeRecorder &me = *static_cast<WholeRecorder *>(self);
+        me.to.stepped(me.to.self, t);
+      };
+    return mine;
+  }
+};
+
 Outcome advance(const ModelData &m, Run &run, std::byte *memory, double until, std::int64_t max_steps, Samples &samples,
-                const Recorder &recorder) {
+                const Recorder &given) {
   TimeLoop loop(m, run, memory);
+  WholeRecorder whole{given, loop};
+  const Recorder recorder = whole.recorder();
   // steps of a given length are taken as they are
   run.error_control_off = loop.stepper.tableau && loop.stepper.adaptive && !loop.adaptive;
+  const std::int32_t released = run.released_function;
+  const std::int64_t missed = run.counts.missed;
   Outcome outcome = Outcome::reached;
   std::int64_t taken = 0;
   while (outcome == Outcome::reached && taken < max_steps && until > run.t) {
@@ -201,22 +248,30 @@ Outcome advance(const ModelData &m, Run &run, std::byte *memory, double until, s
   if (outcome == Outcome::reached && taken >= max_steps)
     outcome = Outcome::paused;
   run.error_control_off = false;
-  settle(m, memory, loop.work);
+  if (run.released_function != released)
+    run.released_function = loop.pairs.function_of_all(run.released_function);
+  if (run.counts.missed && !missed)
+    run.missed_function = loop.pairs.function_of_all(run.missed_function + 1) - 1;
+  settle(loop.at.m, loop.memory, loop.work);
   return outcome;
 }
 
 void state(const ModelData &m, const Run &run, std::byte *memory, const double **parts) {
+  const ListedPairs pairs(m, memory);
   RunWorkspace work;
-  lay_out(m, memory, work);
-  parts[0] = work.q, parts[1] = work.v, parts[2] = work.x, parts[3] = work.a, parts[4] = work.dx;
-  parts[5] = run.conditions.law_branches ? work.branches : nullptr;
+  lay_out(pairs.model(), memory + ListedPairs::bytes(m), work);
+  parts[0] = work.q, parts[1] = work.v, parts[2] = pairs.expand(work.x, ListedPairs::Use::state);
+  parts[3] = work.a, parts[4] = pairs.expand(work.dx, ListedPairs::Use::rates);
+  parts[5] = m.switching_count && run.conditions.law_branches ? pairs.expand_sides(work.branches) : nullptr;
 }
 
 Outcome dense(const ModelData &m, Run &run, std::byte *memory, double h, const double *q1, const double *v1,
               const double *x1, const double *fractions, std::ptrdiff_t count, const Recorder &recorder) {
   TimeLoop loop(m, run, memory);
   RunWorkspace &work = loop.work;
-  Outcome outcome = prepare_dense(loop, h, q1, v1, x1);
+  Outcome outcome = list_all_pairs(loop);
+  if (outcome == Outcome::reached)
+    outcome = prepare_dense(loop, h, q1, v1, x1);
   for (std::ptrdiff_t k = 0; k < count && outcome == Outcome::reached; ++k) {
     outcome = interpolate(loop.stepper, loop.at, h, fractions[k]);
     if (outcome == Outcome::reached)

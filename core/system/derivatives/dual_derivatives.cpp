@@ -174,7 +174,8 @@ static void vary_host(const ModelData &m, const Conditions &c, MotionWorkspace &
     for (int k = 0; k < m.nx; ++k)
       x[k] = s.x[k] + (direction == Direction::state && k == number ? shift : 0.0);
     const double t = direction == Direction::time ? s.t + shift : s.t;
-    (*c.callbacks)(t, q, v, x, motion.system.callback_laws, side ? work.below : work.above, motion.system.loads);
+    (*c.callbacks)(t, q, v, c.for_callbacks(x), motion.system.callback_laws, side ? work.below : work.above,
+                   motion.system.loads);
   }
   for (int k = 0; k < m.actuator_count; ++k) // what is clipped does not vary
     if (const int f = m.ports[m.actuators[k].port].dof;

@@ -38,6 +38,7 @@ from .options import Options
 from .progress import Progress
 from .recovery import keep_compound_branches, recover, restart_search
 from .request import SimulationRequest
+from .start import refuse_faint_inertia
 from .trajectory import Segment, Trajectory
 
 if TYPE_CHECKING:
@@ -153,6 +154,7 @@ class Run:
 
     def start(self, state: State) -> None:
         """Start at a state."""
+        refuse_faint_inertia(self.conditions, state)
         if self.friction is not None:
             self.friction.check_start(EventContext(self.conditions, state))
         if self.contact is not None:
@@ -441,15 +443,19 @@ class Run:
     def _take_periods(self, outcome: int) -> int:
         """Sample the control and take steps, period after period for about a chunk; return the outcome of the last."""
         flag, integrator, end = self.interrupt.flag, self.integrator, self.t_end
+        assert self.sampler is not None
+        advance, motion, take = integrator.advance, integrator.motion, self.sampler.take
         ahead, first = self._output_times(), 0
         count = 0 if ahead is None else len(ahead)
         clock = time.perf_counter
         latest = clock() + CHUNK_TIME
-        while outcome == REACHED and integrator.t < end and not flag.set and clock() < latest:
-            while first < count and ahead is not None and ahead[first] <= integrator.t:
+        t, q, v, x = motion()
+        while outcome == REACHED and t < end and not flag.set and clock() < latest:
+            while first < count and ahead is not None and ahead[first] <= t:
                 first += 1
-            until = self.pause_time()
-            outcome = integrator.advance(until, MAX_CHUNK_STEPS, None if ahead is None else ahead[first:], flag)
+            until = min(end, take(State(q, v, t, x)))
+            outcome = advance(until, MAX_CHUNK_STEPS, None if ahead is None else ahead[first:], flag)
+            t, q, v, x = motion()
         return outcome
 
     def _take_rows(self) -> tuple[Rows, dict[str, Any] | None, float]:

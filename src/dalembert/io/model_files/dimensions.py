@@ -91,6 +91,12 @@ _OWN: dict[str, dict[str, str]] = {
         "patch": "m", "relaxation": "m", "resistance": "", "slow": "m/s", "standstill_damping": "",
     },
     "MagicFormulaTyre": {"relaxation": "m", "slow": "m/s", "standstill_damping": ""},
+    "GearMesh": {
+        "teeth": "", "module": "m", "stiffness": "N/m", "damping": "N s/m", "pressure_angle": "rad", "phase": "rad",
+        "helix_angle": "rad", "backlash": "m", "center_distance": "m", "friction": "", "slip_speed": "m/s", "droop": "",
+        "width": "m", "addendum": "",
+    },
+    "WrapCylinder": {"radius": "m", "least": "rad"}, "WrapSphere": {"radius": "m"},
     "Road": {"footprint": "m", "grip": ""}, "Road.rough": {"length": "m", "spacing": "m", "grip": ""},
     "GeneralizedMaxwell": {"terms": ""}, "JointFriction": {"coefficient": ""},
 }  # fmt: skip
