@@ -1,4 +1,5 @@
 #include "contact/contact_impulses.hpp"
+#include "contact/persistent_contacts.hpp"
 #include "tree/kinematics.hpp"
 #include <algorithm>
 #include <cmath>
@@ -87,14 +88,18 @@ void set_conditions(ContactSteps &c, const ContactTiming &timing) {
     ContactRow &row = c.rows[k];
     double *u = c.u_before.data() + 3 * k;
     row_velocity(c, k, c.before.data(), u);
-    row.approach = u[2];
+    set_drift(row, u, timing.h, timing.closed, timing.impact_speed);
+    row.approach = u[2] - row.drift[2];
     if (!row.known && tangential_size(u[0], u[1]) <= 10.0 * c.tolerance) // at rest before
       row.mu = row.static_friction;
-    const bool closed = row.gap <= timing.closed;
-    if (closed && u[2] < -timing.impact_speed)
-      c.bias[3 * k + 2] = row.restitution * u[2];
+    const double gap = row.closing_gap(timing.h);
+    const bool closed = gap <= timing.closed;
+    if (closed && row.approach < -timing.impact_speed)
+      c.bias[3 * k + 2] = row.restitution * row.approach;
     else if (!closed && timing.h > 0.0)
-      c.bias[3 * k + 2] = row.gap / timing.h;
+      c.bias[3 * k + 2] = gap / timing.h;
+    for (std::size_t e = 0; e < 3; ++e)
+      c.bias[3 * k + e] += row.drift[e];
     c.mu[k] = bound_of(c, k, timing.h);
     for (std::size_t e = 0; e < 3 && timing.h > 0.0; ++e)
       c.lam[3 * k + e] = row.start[e] * timing.h;
@@ -160,6 +165,11 @@ template <class F> void for_islands(const ContactSteps &c, F &&f) {
   }
 }
 
+// sliding velocity for velocities u of the row with its impulses
+double slip_of(const ContactRow &row, const double *u) {
+  return tangential_size(u[0] + row.drift[0], u[1] + row.drift[1]);
+}
+
 // rows that stuck have static friction; those that slide nevertheless lose it. Returns whether any did.
 bool release_slipping(ContactSteps &c, std::size_t begin, std::size_t end, const std::vector<double> &v, double h) {
   bool changed = false;
@@ -169,7 +179,7 @@ bool release_slipping(ContactSteps &c, std::size_t begin, std::size_t end, const
       continue;
     double u[3];
     row_velocity(c, k, v.data(), u);
-    if (tangential_size(u[0], u[1]) > 10.0 * c.tolerance)
+    if (slip_of(row, u) > 10.0 * c.tolerance)
       row.mu = row.sliding_friction, c.mu[k] = bound_of(c, k, h), changed = true;
   }
   return changed;
@@ -364,7 +374,7 @@ static void keep_impulse(ContactSteps &c, const std::vector<ScenePoint> &points,
   next_start(row, lam, h, swept, force);
   for (int x = 0; x < 3; ++x)
     kept.force[x] = row.axes[x] * force[0] + row.axes[3 + x] * force[1] + row.axes[6 + x] * force[2];
-  kept.sticks = tangential_size(u[0], u[1]) <= 10.0 * c.tolerance;
+  kept.sticks = slip_of(row, u) <= 10.0 * c.tolerance;
 }
 
 void keep_impulses(ContactSteps &c, const std::vector<ScenePoint> &points, double h) {
@@ -439,8 +449,8 @@ static void log_moment(const ModelData &m, const Workspace<double> &ws, ContactS
   add_load(m, ws, p.places[0], as_vec(p.on_first), zero3<double>(), -moment, loads);
 }
 
-void log_impulses(const RunContext &i, ContactSteps &c, const std::vector<ScenePoint> &points, double whole_step,
-                  double t, double impact_speed) {
+void log_impulses(const RunContext &i, ContactSteps &c, const std::vector<ScenePoint> &points, double h,
+                  double whole_step, double t, double impact_speed) {
   if (!c.logs)
     return;
   const ModelData &m = i.m;
@@ -465,11 +475,11 @@ void log_impulses(const RunContext &i, ContactSteps &c, const std::vector<SceneP
     const ScenePoint &p = points[std::size_t(row.point)];
     ContactLogPoint &point = c.log.points.push_back({});
     point.contact = p.contact, point.shapes[0] = p.shapes[0], point.shapes[1] = p.shapes[1];
-    point.gap = p.gap, point.slip = tangential_size(after[0], after[1]);
+    point.gap = row.closing_gap(h), point.slip = slip_of(row, after);
     point.state = point.slip <= 10.0 * std::max(c.tolerance, c.sweep_tolerance) ? 1 : 2;
     point.friction_work = 0.5 * (lam[0] * (before[0] + after[0]) + lam[1] * (before[1] + after[1]));
     point.normal_work = 0.5 * lam[2] * (before[2] + after[2]);
-    point.impact_speed = before[2] < -impact_speed ? -before[2] : 0.0, point.time = t;
+    point.impact_speed = row.approach < -impact_speed ? -row.approach : 0.0, point.time = t;
     for (int x = 0; x < 3; ++x) {
       point.place[x] = 0.5 * (p.on_first[x] + p.on_second[x]), point.normal[x] = p.normal[x];
       point.force[x] = (row.axes[x] * lam[0] + row.axes[3 + x] * lam[1] + row.axes[6 + x] * lam[2]) / whole_step;

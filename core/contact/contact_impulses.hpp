@@ -32,13 +32,13 @@ bool touches_others(const ContactSteps &c, const ScenePoint &p, std::int32_t sha
 // keeps the impulses of a time h for the next step
 void keep_impulses(ContactSteps &c, const std::vector<ScenePoint> &points, double h);
 
-// Log of the impulses at a time as forces over a whole step, which may have several parts; begin_log comes first.
+// Log of the impulses of a time h as forces over a whole step, which may have several parts; begin_log comes first.
 // impact_speed: faster approaches are impacts.
 void begin_log(const ModelData &m, ContactSteps &c, double t);
 
 // Memory and log as they were before the last step, of a run with events.
 void undo_step(const ModelData &m, ContactSteps &c);
-void log_impulses(const RunContext &i, ContactSteps &c, const std::vector<ScenePoint> &points, double whole_step,
-                  double t, double impact_speed);
+void log_impulses(const RunContext &i, ContactSteps &c, const std::vector<ScenePoint> &points, double h,
+                  double whole_step, double t, double impact_speed);
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -1,4 +1,5 @@
 #include "contact/contact_lanes.hpp"
+#include "contact/persistent_contacts.hpp"
 #include "tree/forward_dynamics.hpp"
 #include <algorithm>
 #include <tuple>
@@ -185,7 +186,7 @@ void ContactLanes::assemble() {
 }
 
 // c_n of (4) of steppers/methods/moreau.hpp, friction, and the impulses of the last step to begin with
-void ContactLanes::set_conditions(const P *before, double h, double closed) {
+void ContactLanes::set_conditions(const P *before, double h, double closed, double impact_speed) {
   bias.assign(3 * slots.size(), P(0.0)), u_before.assign(3 * slots.size(), P(0.0));
   for (std::size_t k = 0; k < slots.size(); ++k) {
     const Slot &slot = slots[k];
@@ -194,9 +195,12 @@ void ContactLanes::set_conditions(const P *before, double h, double closed) {
       if (!(simple >> lane & 1u) || slot.row[at(lane)] < 0)
         continue;
       ContactRow &row = runs[lane]->rows[at(slot.row[at(lane)])];
-      row.approach = u_before[3 * k + 2][lane];
-      if (row.gap > closed)
-        bias[3 * k + 2].set(lane, row.gap / h);
+      const double u[3] = {u_before[3 * k][lane], u_before[3 * k + 1][lane], u_before[3 * k + 2][lane]};
+      set_drift(row, u, h, closed, impact_speed);
+      row.approach = u[2] - row.drift[2];
+      const double gap = row.closing_gap(h);
+      for (std::size_t e = 0; e < 3; ++e)
+        bias[3 * k + e].set(lane, row.drift[e] + (e == 2 && gap > closed ? gap / h : 0.0));
       cones.mu[k].set(lane, row.mu);
       for (std::size_t e = 0; e < 3; ++e)
         cones.lam[3 * k + e].set(lane, row.start[e] * h);
@@ -204,7 +208,7 @@ void ContactLanes::set_conditions(const P *before, double h, double closed) {
   }
 }
 
-unsigned ContactLanes::solve(const P *before, P *free, double h, double closed) {
+unsigned ContactLanes::solve(const P *before, P *free, double h, double closed, double impact_speed) {
   unsigned all = 0;
   for (const Slot &slot : slots)
     for (int lane = 0; lane < W; ++lane)
@@ -214,7 +218,7 @@ unsigned ContactLanes::solve(const P *before, P *free, double h, double closed) 
   if (simple && slots.size() <= most_slots) {
     cones.reserve(int(slots.size()));
     assemble();
-    set_conditions(before, h, closed);
+    set_conditions(before, h, closed, impact_speed);
     for (std::size_t k = 0; k < slots.size(); ++k) {
       P *b = cones.b.data() + 3 * k;
       std::copy_n(bias.data() + 3 * k, 3, b);

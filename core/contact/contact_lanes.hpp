@@ -21,7 +21,7 @@ public:
   void respond(const ModelData &m, LoopWorkspace<Pack> &loops, const unsigned char *prescribed);
   // Impulses of the lanes whose problems are small, without static friction or restitution with friction; `free` becomes
   // the velocity with them, from `before` without. Returns these lanes; to the others J and Y are given.
-  unsigned solve(const Pack *before, Pack *free, double h, double closed);
+  unsigned solve(const Pack *before, Pack *free, double h, double closed, double impact_speed);
   // gives J and Y of a run to its contacts
   void give(int lane);
 
@@ -39,7 +39,7 @@ private:
   void fill(const ModelData &m, const Workspace<Pack> &ws, const Slot &slot, int side, bool free);
   void add_velocity(const Slot &slot, const Pack *v, Pack u[3]) const;
   void assemble();
-  void set_conditions(const Pack *before, double h, double closed);
+  void set_conditions(const Pack *before, double h, double closed, double impact_speed);
 
   std::vector<Slot> slots;
   ContactSteps *runs[W] = {};

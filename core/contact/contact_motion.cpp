@@ -14,11 +14,6 @@ constexpr double rounded_gap = 1e-14; // of the length of the system: smaller ga
 constexpr int max_gap_rounds = 4;     // of corrections of gaps
 constexpr double least_slip = 1e-14;  // m/s: slip has no direction below
 
-Feature feature_of(const SceneFeature &f) {
-  const auto vec = [](const double *x) { return Vec3<double>{x[0], x[1], x[2]}; };
-  return {FeatureKind(f.kind), vec(f.c), vec(f.d), vec(f.e), vec(f.out), f.r, f.radius};
-}
-
 Dual dual_of(double value, double slope) {
   Pack d(0.0);
   d.set(0, slope);
@@ -52,6 +47,10 @@ void set_tangent_axis(const double n[3], double axis[3]) {
 }
 
 } // namespace
+
+Feature feature_of(const SceneFeature &f) {
+  return {FeatureKind(f.kind), read(f.c), read(f.d), read(f.e), read(f.out), f.r, f.radius};
+}
 
 ClosedPoint closed_point(const ContactScene &scene, const ScenePoint &p) {
   const ContactMaterial &material = scene.materials()[std::size_t(p.material)];

@@ -17,10 +17,12 @@
 
 #include "contact/contact_blocks.hpp"
 #include "contact/contact_events.hpp"
+#include "geometry/feature_pairs.hpp"
 #include "numerics/largest.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
 
+Feature feature_of(const SceneFeature &f);
 // a point by the names of its features, at any poses
 ClosedPoint closed_point(const ContactScene &scene, const ScenePoint &p);
 // its normal, points on both surfaces and gap, their rates (`rates_of_point` numbers) and axes; after move_bodies

@@ -46,9 +46,13 @@ struct ContactRow {
   double approach;                          // normal velocity before the step, negative while it closes, m/s or rad/s
   double mu, sliding_friction, restitution; // mu: static friction while it sticks; of joints the bound of the effort
   double static_friction;
+  bool follows = false; // it is held at the end of the step: contact/persistent_contacts.hpp
+  double begin_gap = 0.0, begin_velocity[3] = {}, drift[3] = {}; // of these: gap, u0 and d there
   bool known;      // it was a contact of the last step
   double start[3]; // force of the last step along the axes, N
 
+  // by which it counts as closed in a step of length h: without what the drift has changed
+  double closing_gap(double h) const { return gap - 0.25 * h * drift[2]; }
   int first() const { return stop >= 0 ? 2 : 0; } // of its rows that act
   int last() const { return friction >= 0 || turning == Turning::spins ? 1 : turning == Turning::rolls ? 2 : 3; }
 };
@@ -153,6 +157,7 @@ struct ContactSteps {
 
   // space
   std::vector<double> motions;                                           // 6 for each body
+  std::vector<double> begin_poses, begin_motions; // where a step begins: 12 and 6 for each body
   std::vector<std::int32_t> block, block_start, block_first, block_last; // of each body; of each block
   std::vector<FreeBlock> free_blocks;
   bool all_free = false; // every block is a free body

@@ -1,11 +1,10 @@
 #include "steppers/simd_contact_steps.hpp"
 #include "contact/contact_impulses.hpp"
 #include "contact/contact_lanes.hpp"
+#include "contact/persistent_contacts.hpp"
 #include "scalar/arena.hpp"
-#include "steppers/lane_state.hpp"
+#include "steppers/lane_runs.hpp"
 #include "steppers/methods/moreau.hpp"
-#include "steppers/sample_times.hpp"
-#include "steppers/simd_batch.hpp"
 #include "system/drives.hpp"
 #include "system/dynamics.hpp"
 #include "tree/chart.hpp"
@@ -69,18 +68,17 @@ void turn(const ModelData &m, const P *rate, double part, P *v) {
   }
 }
 
-class ContactLaneRuns {
+class ContactLaneRuns : LaneRuns {
 public:
   ContactLaneRuns(const ModelData &model, const Run &asked, std::byte *memory, double begin, double until,
                   const Samples &samples, const RunQueue &feed)
-      : m(model), run(asked), begin(begin), until(until), samples(samples), feed(feed) {
+      : LaneRuns(model, asked, begin, until, samples, feed) {
     lay_out(m, memory, work);
     for (int shape = 0; shape < run.contacts->scene->shape_count(); ++shape)
       if (const int place = run.contacts->scene->place(shape);
           place && std::find(places.begin(), places.end(), place) == places.end())
         places.push_back(place);
   }
-  ContactLaneRuns(const ContactLaneRuns &) = delete;
 
   // runs of the queue, a register full at a time
   void make() {
@@ -103,37 +101,18 @@ private:
     ControlSequence sequence;
     LaneContacts found;
   };
-  ModelData m;
-  Run run;
-  const double begin, until;
-  const Samples samples;
-  const RunQueue feed;
   ContactLaneWorkspace work;
   std::vector<int> places; // bodies with shapes
-  SimdRunInput inputs[W];
+  std::vector<P> first, middle; // frames and motions of these where the step begins, and in its middle
+  bool begin_placed = false;
   Lane lanes[W];
   ContactLanes rows;
-  unsigned running = 0;
   bool has_joint_terms = false;
-  double t = 0.0;
-  std::ptrdiff_t next = 0, row = -1; // sample; interval of the control whose values stand in the workspace
-  SmoothInterval interval;
-  Counts counts{};
 
   RunContext context(int lane) { return {m, lanes[lane].run, work.runs[lane], nullptr}; }
-  bool on(int lane) const { return running >> lane & 1u; }
 
   bool load() {
-    running = 0;
-    const LaneState to{work.q, work.v, work.x, work.parameters, work.own, work.one};
-    for (int lane = 0; lane < W && feed.next(feed.self, inputs[lane]); ++lane) {
-      running |= 1u << lane;
-      to.take(inputs[lane], lane, m, run.conditions);
-      for (int other = 1; !lane && other < W; ++other) { // until others come, the first stands in all lanes
-        inputs[other] = inputs[0];
-        to.take(inputs[0], other, m, run.conditions);
-      }
-    }
+    load_states({work.q, work.v, work.x, work.parameters, work.own, work.one});
     for (int lane = 0; lane < W; ++lane)
       if (on(lane))
         load_contacts(lane);
@@ -171,8 +150,7 @@ private:
   }
 
   void start() {
-    t = begin, next = 0, row = -1, counts = Counts{};
-    interval = SmoothInterval::around(run.discontinuities, begin);
+    LaneRuns::begin();
     for (int f = 0; f < m.nv; ++f)
       work.z[f] = work.none[f] = P(0.0);
     for (int lane = 0; lane < W; ++lane) { // attitudes of length one
@@ -184,7 +162,7 @@ private:
         work.q[k].set(lane, made[k]);
     }
     impose_drives(m, P(interval.clamp(t)), work.system.callback_laws, work.q, work.v);
-    record();
+    record(work.q, work.v, work.x);
   }
 
   // ---- one step
@@ -209,7 +187,7 @@ private:
     ++counts.steps;
     std::swap(work.q, work.q1), std::swap(work.v, work.v1), std::swap(work.x, work.x1);
     t = t1;
-    record();
+    record(work.q, work.v, work.x);
     if (t1 == interval.end && t < until) {
       interval = SmoothInterval::around(run.discontinuities, t);
       impose_drives(m, P(interval.clamp(t)), work.system.callback_laws, work.q, work.v);
@@ -223,10 +201,7 @@ private:
       zero = zero + 0.0 * v[f];
     for (int k = 0; k < m.nx; ++k)
       zero = zero + 0.0 * x[k];
-    unsigned bad = 0;
-    for (int lane = 0; lane < W; ++lane)
-      bad |= zero[lane] == 0.0 ? 0u : 1u << lane;
-    return bad;
+    return not_zero(zero);
   }
 
   // accelerations that velocities alone cause
@@ -256,6 +231,7 @@ private:
     std::copy_n(work.v, m.nv, work.before);
     turn(m, work.v, -0.5 * h, work.before);
     gyroscopic(work.vm);
+    place_begin();
     for (int f = 0; f < m.nv; ++f)
       work.vm[f] = work.v[f] + 0.5 * h * work.vm[f];
     impose_drives(m, P(interval.clamp(middle)), work.system.callback_laws, work.qm, work.vm);
@@ -277,7 +253,7 @@ private:
     time = interval.clamp(time);
     SystemState<P> state{P(time), work.qm, work.vm, work.x};
     if (run.conditions.sequence) {
-      set_control(time);
+      set_control(time, work.control, work.inputs, work.parameters);
       state.control = work.control, state.inputs = work.inputs;
     }
     work.system.joint_terms.h = has_joint_terms ? h : 0.0, work.system.joint_terms.from = work.before;
@@ -285,15 +261,43 @@ private:
     work.system.joint_terms.h = 0.0;
   }
 
-  void set_control(double time) {
-    const ControlSequence &control = *run.conditions.sequence;
-    const std::ptrdiff_t k = control.interval(time);
-    if (k == row && !control.linear)
-      return;
-    row = k;
+  // frames and motions of the bodies with shapes where the step begins, if contacts may follow
+  void place_begin() {
+    begin_placed = false;
     for (int lane = 0; lane < W; ++lane)
-      set_lane_control(m, ControlValues(control, inputs[lane].control, time), lane, work.control, work.inputs,
-                       work.parameters);
+      begin_placed = begin_placed || (on(lane) && may_follow(lanes[lane].contacts));
+    if (!begin_placed)
+      return;
+    place_and_move(m, work.system.loops.ws, work.q, work.v);
+    first.resize(18 * places.size());
+    read_motions(first.data());
+  }
+  // of the bodies with shapes: 12 numbers of their frames, 6 of their motions, world axes
+  void read_motions(P *to) const {
+    const Workspace<P> &ws = work.system.loops.ws;
+    for (const int place : places) {
+      const Pose<P> &X = ws.X_W[place];
+      const Vec3<P> w = mul(X.R, ws.w[place]), u = mul(X.R, ws.u[place]);
+      const P numbers[18] = {X.R.xx, X.R.xy, X.R.xz, X.R.yx, X.R.yy, X.R.yz, X.R.zx, X.R.zy, X.R.zz,
+                             X.p.x,  X.p.y,  X.p.z,  w.x,    w.y,    w.z,    u.x,    u.y,    u.z};
+      to = std::copy_n(numbers, 18, to);
+    }
+  }
+  void give_motions(int lane, const P *from, double *poses, double *motions) const {
+    for (const int place : places) {
+      for (int k = 0; k < 12; ++k)
+        poses[12 * place + k] = (*from++)[lane];
+      for (int k = 0; k < 6; ++k)
+        motions[6 * place + k] = (*from++)[lane];
+    }
+  }
+  void give_begin(int lane) {
+    ContactSteps &c = lanes[lane].contacts;
+    if (c.begin_motions.empty()) {
+      c.begin_motions.assign(6 * (std::size_t(m.nb) + 1), 0.0), c.begin_poses.assign(2 * c.begin_motions.size(), 0.0);
+      c.begin_poses[0] = c.begin_poses[4] = c.begin_poses[8] = 1.0; // ground
+    }
+    give_motions(lane, first.data(), c.begin_poses.data(), c.begin_motions.data());
   }
 
   // Impulses of all lanes, in work.free; returns those that have to take this step by themselves.
@@ -301,6 +305,8 @@ private:
     unsigned own = 0;
     bool any = false;
     place_and_move(m, work.system.loops.ws, work.qm, work.free);
+    middle.resize(18 * places.size());
+    read_motions(middle.data());
     rows.clear();
     for (int lane = 0; lane < W; ++lane) {
       if (!on(lane))
@@ -309,6 +315,11 @@ private:
       give(lane);
       one.run.t = t, one.run.interval = interval;
       one.found = find_lane_contacts(context(lane), h);
+      if (!one.found.own_step && begin_placed && may_follow(one.contacts)) {
+        give_begin(lane);
+        follow_contacts(one.contacts, *one.found.points, one.contacts.begin_poses.data(),
+                        one.contacts.begin_motions.data(), h, lane_impact_speed(context(lane)));
+      }
       if (one.found.own_step) {
         own |= 1u << lane;
         continue;
@@ -319,7 +330,8 @@ private:
     unsigned solved = 0;
     if (any) {
       rows.respond(m, work.system.loops, run.conditions.velocity_prescribed);
-      solved = rows.solve(work.before, work.free, h, closed_lane_gap(context(__builtin_ctz(running))));
+      const RunContext one = context(__builtin_ctz(running));
+      solved = rows.solve(work.before, work.free, h, closed_lane_gap(one), lane_impact_speed(one));
     }
     apart = 0;
     for (int lane = 0; lane < W; ++lane) {
@@ -348,7 +360,6 @@ private:
 
   // what the contacts of a lane need of the motion without them
   void give(int lane) {
-    const Workspace<P> &ws = work.system.loops.ws;
     ContactSteps &c = lanes[lane].contacts;
     RunWorkspace &to = work.runs[lane];
     Workspace<double> &frames = to.motion.system.loops.ws;
@@ -362,17 +373,7 @@ private:
       c.motions.assign(6 * (std::size_t(m.nb) + 1), 0.0);
       start_at_ground(m, frames, false);
     }
-    for (const int place : places) {
-      const Pose<P> &X = ws.X_W[place];
-      const Vec3<P> w = mul(X.R, ws.w[place]), u = mul(X.R, ws.u[place]);
-      const P numbers[18] = {X.R.xx, X.R.xy, X.R.xz, X.R.yx, X.R.yy, X.R.yz, X.R.zx, X.R.zy, X.R.zz,
-                             X.p.x,  X.p.y,  X.p.z,  w.x,    w.y,    w.z,    u.x,    u.y,    u.z};
-      double *pose = reinterpret_cast<double *>(frames.X_W + place), *motion = c.motions.data() + 6 * place;
-      for (int k = 0; k < 12; ++k)
-        pose[k] = numbers[k][lane];
-      for (int k = 0; k < 6; ++k)
-        motion[k] = numbers[12 + k][lane];
-    }
+    give_motions(lane, middle.data(), reinterpret_cast<double *>(frames.X_W), c.motions.data());
   }
 
   // (2)
@@ -420,22 +421,6 @@ private:
     if (moreau_stepper.step(context(lane), h, error) != Outcome::reached)
       return end(1u << lane, Outcome::stiff);
     put_end(lane, true);
-  }
-
-  void record() {
-    for (; next < samples.count && is_reached(samples.times[next], t); ++next)
-      for (int lane = 0; lane < W; ++lane)
-        if (on(lane))
-          put(inputs[lane], lane);
-  }
-
-  void put(const SimdRunInput &to, int lane) const {
-    for (int k = 0; k < m.nq; ++k)
-      to.samples_q[next * m.nq + k] = work.q[k][lane];
-    for (int f = 0; f < m.nv; ++f)
-      to.samples_v[next * m.nv + f] = work.v[f][lane];
-    for (int k = 0; k < m.nx; ++k)
-      to.samples_x[next * m.nx + k] = work.x[k][lane];
   }
 };
 

@@ -1,9 +1,7 @@
 #include "steppers/simd_fixed_steps.hpp"
 #include "scalar/arena.hpp"
-#include "steppers/lane_state.hpp"
+#include "steppers/lane_runs.hpp"
 #include "steppers/methods/runge_kutta.hpp"
-#include "steppers/sample_times.hpp"
-#include "steppers/simd_batch.hpp"
 #include "system/drives.hpp"
 #include "system/dynamics.hpp"
 #include "system/projection.hpp"
@@ -50,14 +48,13 @@ std::size_t lay_out(const ModelData &m, std::byte *base, FixedStepWorkspace &wor
   return arena.used;
 }
 
-class FixedStepRuns {
+class FixedStepRuns : LaneRuns {
 public:
   FixedStepRuns(const ModelData &model, const Run &asked, std::byte *memory, double begin, double until,
                 const Samples &samples, const RunQueue &feed)
-      : m(model), run(asked), begin(begin), until(until), samples(samples), feed(feed) {
+      : LaneRuns(model, asked, begin, until, samples, feed) {
     lay_out(m, memory, work);
   }
-  FixedStepRuns(const FixedStepRuns &) = delete;
 
   // runs of the queue, a register full at a time
   void make() {
@@ -74,51 +71,32 @@ public:
 
 private:
   const Tableau &tableau = rk4_tableau;
-  ModelData m;
-  Run run;
-  const double begin, until;
-  const Samples samples;
-  const RunQueue feed;
   FixedStepWorkspace work;
-  SimdRunInput runs[W];
-  unsigned running = 0, alone = 0; // lanes: at work; that have to go by themselves
-  double t = 0.0;
-  std::ptrdiff_t next = 0, row = -1; // sample; interval of the control whose values stand in the workspace
-  SmoothInterval interval;
-  Counts counts{};
+  unsigned alone = 0; // lanes that have to go by themselves
 
   int n() const { return 2 * m.nv + m.nx; }
 
   bool load() {
-    running = alone = 0;
-    const LaneState to{work.q, work.v, work.x, work.parameters, work.own, work.one};
-    for (int lane = 0; lane < W && feed.next(feed.self, runs[lane]); ++lane) {
-      running |= 1u << lane;
-      to.take(runs[lane], lane, m, run.conditions);
-      for (int other = 1; !lane && other < W; ++other) { // until others come, the first stands in all lanes
-        runs[other] = runs[0];
-        to.take(runs[0], other, m, run.conditions);
-      }
-    }
+    alone = 0;
+    load_states({work.q, work.v, work.x, work.parameters, work.own, work.one});
     return running;
   }
 
   void end(unsigned lanes, Outcome outcome) {
     for (int lane = 0; lane < W; ++lane)
       if (lanes & running & 1u << lane)
-        feed.ended(feed.self, runs[lane], outcome, t, counts);
+        feed.ended(feed.self, inputs[lane], outcome, t, counts);
     running &= ~lanes;
   }
 
   void start() {
-    t = begin, next = 0, row = -1, counts = Counts{};
-    interval = SmoothInterval::around(run.discontinuities, begin);
+    begin();
     for (int f = 0; f < m.nv; ++f)
       work.z[f] = P(0.0);
     integrate<P>(m, work.q, work.z, work.q1); // attitudes of length one
     std::swap(work.q, work.q1);
     enter();
-    record();
+    record(work.q, work.v, work.x);
   }
 
   // the state and its rates where a run begins, or after a discontinuity
@@ -136,10 +114,7 @@ private:
 
   // lanes that cannot go on: those where 0 is not 0 are not finite
   void end_lanes(const P &zero) {
-    unsigned bad = 0;
-    for (int lane = 0; lane < W; ++lane)
-      bad |= zero[lane] == 0.0 ? 0u : 1u << lane;
-    end(bad, Outcome::not_finite);
+    end(not_zero(zero), Outcome::not_finite);
     end(alone, Outcome::stiff);
   }
 
@@ -172,7 +147,7 @@ private:
     ++counts.steps;
     std::swap(work.q, work.q1), std::swap(work.v, work.v1), std::swap(work.x, work.x1);
     t = t1;
-    record();
+    record(work.q, work.v, work.x);
     if (there && t < until) {
       interval = SmoothInterval::around(run.discontinuities, t);
       enter();
@@ -200,37 +175,10 @@ private:
     ++counts.evaluations;
     SystemState<P> state{P(interval.clamp(time)), q, v, x};
     if (run.conditions.sequence) {
-      set_control(interval.clamp(time));
+      set_control(interval.clamp(time), work.control, work.inputs, work.parameters);
       state.control = work.control, state.inputs = work.inputs;
     }
     alone |= solve_accelerations(m, run.conditions, work.system, state, a, dx);
-  }
-
-  void set_control(double time) {
-    const ControlSequence &control = *run.conditions.sequence;
-    const std::ptrdiff_t k = control.interval(time);
-    if (k == row && !control.linear)
-      return;
-    row = k;
-    for (int lane = 0; lane < W; ++lane)
-      set_lane_control(m, ControlValues(control, runs[lane].control, time), lane, work.control, work.inputs,
-                       work.parameters);
-  }
-
-  void record() {
-    for (; next < samples.count && is_reached(samples.times[next], t); ++next)
-      for (int lane = 0; lane < W; ++lane)
-        if (running >> lane & 1u)
-          put(runs[lane], lane);
-  }
-
-  void put(const SimdRunInput &to, int lane) const {
-    for (int k = 0; k < m.nq; ++k)
-      to.samples_q[next * m.nq + k] = work.q[k][lane];
-    for (int f = 0; f < m.nv; ++f)
-      to.samples_v[next * m.nv + f] = work.v[f][lane];
-    for (int k = 0; k < m.nx; ++k)
-      to.samples_x[next * m.nx + k] = work.x[k][lane];
   }
 };
 

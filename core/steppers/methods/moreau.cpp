@@ -1,4 +1,5 @@
 #include "steppers/methods/moreau.hpp"
+#include "contact/persistent_contacts.hpp"
 #include "steppers/methods/moreau_part.hpp"
 #include "tree/chart.hpp"
 #include <algorithm>
@@ -127,7 +128,7 @@ void ContactStep::collide(double t, double whole_step) {
     return;
   respond_to_contacts(i, c, *points, t, c.q.data());
   solve_without_gain({0.0, impact_speed(), std::numeric_limits<double>::infinity()}, t);
-  log_impulses(i, c, *points, whole_step, t, impact_speed());
+  log_impulses(i, c, *points, 0.0, whole_step, t, impact_speed());
   if (c.keeps_parts)
     keep_part(t, 0.0);
   c.v = c.free;
@@ -223,6 +224,7 @@ LaneContacts find_lane_contacts(const RunContext &i, double h) {
 }
 
 double closed_lane_gap(const RunContext &i) { return ContactStep(i).closed(); }
+double lane_impact_speed(const RunContext &i) { return ContactStep(i).impact_speed(); }
 
 void solve_lane_contacts(const RunContext &i, const LaneContacts &found, double t, double h) {
   ContactStep step(i);
@@ -233,7 +235,7 @@ void solve_lane_contacts(const RunContext &i, const LaneContacts &found, double 
 bool lane_overlaps(const RunContext &i, double h) {
   const ContactStep step(i);
   for (std::size_t k = 0; k < step.c.rows.size(); ++k)
-    if (step.c.rows[k].gap + 0.5 * h * step.c.u_after[3 * k + 2] < -step.closed())
+    if (end_gap(step.c.rows[k], h, step.c.u_after[3 * k + 2]) < -step.closed())
       return true;
   return false;
 }

@@ -19,7 +19,8 @@
 // M + G in place of M, G = max(h c / 2, h c - inertia) + h^2 k / 4 on the diagonal (tree/joint_pivots.hpp), which keeps the
 // cost of the recursion.
 //
-// First order; exact for constant forces without impacts. Stops of joints are contacts without friction.
+// Rows of contacts of free bodies that persist are held at the end of the step (contact/persistent_contacts.hpp): second order while
+// nothing changes, first order across changes; exact for constant forces without impacts. Stops of joints are contacts without friction.
 #pragma once
 
 #include "contact/contact_steps.hpp"
@@ -37,7 +38,8 @@ struct LaneContacts {
 };
 // Finds the points, and the rows in `c.rows`.
 LaneContacts find_lane_contacts(const RunContext &i, double h);
-double closed_lane_gap(const RunContext &i); // m: smaller gaps are closed
+double closed_lane_gap(const RunContext &i);   // m: smaller gaps are closed
+double lane_impact_speed(const RunContext &i); // m/s: slower impacts are plastic
 // Impulses of the rows, after J and Y: `c.free` with them.
 void solve_lane_contacts(const RunContext &i, const LaneContacts &found, double t, double h);
 // Whether shapes overlap at the end of the step; then, after J and Y, whether a displacement c.displacement removes it.

@@ -1,5 +1,6 @@
 #include "steppers/methods/moreau_derivatives.hpp"
 #include "contact/contact_motion.hpp"
+#include "contact/persistent_contacts.hpp"
 #include "steppers/methods/moreau_part.hpp"
 #include "tree/chart.hpp"
 #include <algorithm>
@@ -28,7 +29,7 @@ void ContactStep::keep_part(double t, double h) {
   part.swept = n > std::size_t(c.dense_points);
   for (std::size_t k = 0; k < n; ++k) {
     ContactRow &row = part.rows[k];
-    const bool is_closed = !(h > 0.0) || row.gap <= closed();
+    const bool is_closed = !(h > 0.0) || row.closing_gap(h) <= closed();
     part.kind.push_back(!is_closed ? (h > 0.0 ? 2 : 0) : row.approach < -impact_speed() ? 1 : 0);
     const double asked = row.stop >= 0 ? c.stops[std::size_t(row.stop)].restitution
                          : row.point >= 0
@@ -69,7 +70,8 @@ Outcome ContactStep::evaluate(const ContactPart &part, double t, double h, const
                  PartSlopes &to, double *out) {
   c.q.assign(q, q + m.nq), c.v.assign(v, v + m.nv), c.x.assign(x, x + m.nx);
   if (part.h > 0.0) {
-    if (const Outcome outcome = free_motion(t, h); outcome != Outcome::reached)
+    const bool follows = std::any_of(part.rows.begin(), part.rows.end(), [](const ContactRow &row) { return row.follows; });
+    if (const Outcome outcome = free_motion(t, h, follows); outcome != Outcome::reached)
       return outcome;
   } else {
     c.before = c.free = c.v;
@@ -77,11 +79,19 @@ Outcome ContactStep::evaluate(const ContactPart &part, double t, double h, const
   }
   place_rows(part, qm, to.placed);
   const std::size_t n = c.rows.size();
+  if (begin_placed)
+    follow_contacts(c, to.placed, c.begin_poses.data(), c.begin_motions.data(), h, impact_speed(), true);
   if (n)
     respond_to_contacts(i, c, to.placed, t + 0.5 * h, qm, part.h > 0.0);
   double *rows = out + 2 * m.nv + m.nx;
   for (std::size_t k = 0; k < n; ++k)
-    row_velocity(c, k, c.before.data(), rows + row_outputs * k + 3);
+  {
+    double *u = rows + row_outputs * k + 3;
+    row_velocity(c, k, c.before.data(), u);
+    for (int e = 0; e < 3; ++e)
+      c.rows[k].drift[e] = u[5 + e] =
+          c.rows[k].follows && part.rows[k].drift[e] != 0.0 ? u[e] - c.rows[k].begin_velocity[e] : 0.0;
+  }
   add_response(c, 0, n, part.lam.data(), c.free.data());
   c.displacement.assign(std::size_t(m.nv), 0.0);
   c.change.assign(3 * n, 0.0);
@@ -91,7 +101,8 @@ Outcome ContactStep::evaluate(const ContactPart &part, double t, double h, const
   for (std::size_t k = 0; k < n; ++k, rows += row_outputs) {
     double moved[3];
     row_velocity(c, k, c.free.data(), rows), row_velocity(c, k, c.displacement.data(), moved);
-    rows[6] = c.rows[k].gap, rows[7] = c.rows[k].gap + 0.5 * h * rows[2] + moved[2];
+    rows[6] = c.rows[k].gap, rows[7] = end_gap(c.rows[k], h, rows[2]) + moved[2];
+    rows[11] = c.rows[k].closing_gap(h);
   }
   to.middle.assign(qm, qm + m.nq);
   return end(part, t, h, to, out);

@@ -5,7 +5,8 @@
 //
 //     (q1, v1, x1; u1, u, gap, gap1) = S(q, v, x, h, t; Lam, y)                                                    (7)
 //
-// u1, u: velocities of the rows with and without impulses before them; gap in the middle; gap1 = gap + h u1_n / 2 + J P J' y.
+// u1, u: velocities of the rows with and without impulses before them; gap in the middle; gap1 = gap + h (u1_n + d_n / 2) / 2 + J P J' y,
+// d: drift.
 // The end depends on Lam and y through the velocities v1 of the middle and the displacement d, linearly through the
 // responses Y: dv = Y' dLam, dd = Y_n' dy, du1 = D dLam, D = J P J'. How Lam and y vary follows from the cone problem and
 // from the overlaps (simulation/contact/step_derivatives.py). Points are those of named features: none appears or
@@ -19,7 +20,8 @@
 
 namespace dalembert {
 
-constexpr std::size_t row_outputs = 8; // of (7) for each row: u1 (3), u (3), gap, gap1
+// of (7) for each row: u1 (3), u (3), gap, gap1, drift (3) and closing gap (contact/persistent_contacts.hpp)
+constexpr std::size_t row_outputs = 12;
 
 struct PartSlopes {
   std::vector<double> nominal;  // outputs of (7): xi from the recorded end (nv), v1, x1, rows

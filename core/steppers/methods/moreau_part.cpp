@@ -1,5 +1,5 @@
 #include "steppers/methods/moreau_part.hpp"
-#include "contact/contact_motion.hpp"
+#include "contact/persistent_contacts.hpp"
 #include "tree/chart.hpp"
 #include "tree/forward_dynamics.hpp"
 #include <algorithm>
@@ -9,6 +9,7 @@ namespace dalembert::DALEMBERT_ISA {
 namespace {
 
 constexpr int restitution_rounds = 24;  // of bisection
+constexpr double least_velocity = 1e-7; // rad/s, m/s: slower systems have no drift
 constexpr double energy_tol = 1e-9;     // of the work of all impulses before: a larger gain is one
 
 } // namespace
@@ -56,13 +57,28 @@ void ContactStep::middle_velocities(double h) {
     vm[f] = v[std::size_t(f)] + 0.5 * h * vm[f];
 }
 
-Outcome ContactStep::free_motion(double t, double h) {
+void ContactStep::place_begin(bool placed) {
+  move_bodies(i, c, c.q.data(), c.v.data(), placed);
+  c.begin_poses.assign(poses(), poses() + 12 * (std::size_t(m.nb) + 1));
+  c.begin_motions = c.motions;
+  begin_placed = true;
+}
+
+bool ContactStep::moves() const {
+  return std::any_of(c.v.begin(), c.v.end(), [](double v) { return std::fabs(v) > least_velocity; });
+}
+
+Outcome ContactStep::free_motion(double t, double h, bool follows) {
   for (int f = 0; f < m.nv; ++f)
     i.work.z[f] = 0.5 * h * c.v[std::size_t(f)];
   integrate<double>(m, c.q.data(), i.work.z, qm);
   c.before = c.v;
   turn(c.v.data(), -0.5 * h, c.before.data());
   middle_velocities(h);
+  if (follows || (may_follow(c) && moves()))
+    place_begin(!m.nc && !c.all_free); // the accelerations of the middle velocities are those of the begin
+  else
+    begin_placed = false;
   if (!impose_drives(i, t + 0.5 * h, qm, vm, c.x.data()))
     return Outcome::callback_failed;
   JointTerms<double> &terms = i.work.motion.system.joint_terms;
@@ -162,6 +178,8 @@ void ContactStep::solve(double t, double h) {
   set_rows(m, c, *points, qm, 2.0 * h * stop_speed() + closed(), skip, true);
   if (c.rows.empty())
     return;
+  if (begin_placed)
+    follow_contacts(c, *points, c.begin_poses.data(), c.begin_motions.data(), h, impact_speed());
   respond_to_contacts(i, c, *points, t + 0.5 * h, qm, true);
   solve_without_gain({h, impact_speed(), closed()}, t);
 }
@@ -199,7 +217,7 @@ bool ContactStep::find_separation(double h) {
     return false;
   c.gaps.assign(3 * c.rows.size(), 0.0);
   for (std::size_t k = 0; k < c.rows.size(); ++k) {
-    c.gaps[3 * k + 2] = c.rows[k].gap + 0.5 * h * c.u_after[3 * k + 2];
+    c.gaps[3 * k + 2] = end_gap(c.rows[k], h, c.u_after[3 * k + 2]);
     if (c.gaps[3 * k + 2] < -c.deepest)
       c.deepest = -c.gaps[3 * k + 2], c.deepest_time = i.run.t;
   }
@@ -227,7 +245,7 @@ Outcome ContactStep::take_found(double t, double h, double whole_step) {
   const bool kept = whole_step > 0.0 && c.keeps_parts;
   if (whole_step > 0.0) {
     keep_impulses(c, *points, h);
-    log_impulses(i, c, *points, whole_step, t, impact_speed());
+    log_impulses(i, c, *points, h, whole_step, t, impact_speed());
     if (kept)
       keep_part(t, h);
   }

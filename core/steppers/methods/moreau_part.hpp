@@ -19,6 +19,7 @@ struct ContactStep {
   ContactSteps &c;
   double *qm, *vm, *a, *dx;
   const std::vector<ScenePoint> *points = nullptr;
+  bool begin_placed = false; // c.begin_poses and c.begin_motions are those of the part
   bool separated = false; // overlaps were removed at the end of the last part
   std::vector<unsigned char> &skip;
   double gravity, length;
@@ -43,9 +44,12 @@ struct ContactStep {
   void gyroscopic(const BodyData &b, FreeBlock &block, const double *v, double *out);
   // Velocities in the middle of the step, in axes there, without forces: for gyroscopic and other loads.
   void middle_velocities(double h);
+  // frames and motions of the bodies at the begin
+  void place_begin(bool placed);
+  bool moves() const;
   // (1) without contacts over a time h: qm, and velocities before it (c.before) and after it (c.free), in the axes that
   // free and spherical joints have in the middle
-  Outcome free_motion(double t, double h);
+  Outcome free_motion(double t, double h, bool follows = false);
   const double *poses() { return reinterpret_cast<const double *>(frames().X_W); }
   double look_ahead(double h) const { return slack_length * length + gravity * h * h; }
   void find_points(const double *q, double h);

@@ -339,8 +339,8 @@ class _Part:
         if numbers.shape[0] != len(by_begin):
             numbers = np.zeros((len(by_begin), numbers.shape[1]))
         self.by = np.concatenate([by_begin, numbers], axis=1)
-        self.rows = self.by[n:].reshape(-1, 8, self.by.shape[1])
-        self.values = self.nominal[n:].reshape(-1, 8)
+        self.rows = self.by[n:].reshape(-1, 12, self.by.shape[1])
+        self.values = self.nominal[n:].reshape(-1, 12)
 
     def gaps(self) -> tuple[list[tuple[Array, Array]], list[float]]:
         """Return the derivatives of the gaps of all points that strike by (y, numbers), and the sizes of these gaps."""
@@ -370,17 +370,18 @@ class _Part:
         names, materials, kind, bound = part.names, part.materials, part.kind, part.bound
         lam = part.lam.reshape(-1, 3)
         friction, limit, restitution = self.of.material_slopes(part, names, materials)
-        dw = self.rows[:, :3].copy()
-        w = self.values[:, :3].copy()
+        dw = self.rows[:, :3] + self.rows[:, 8:11]
+        w = self.values[:, :3] + self.values[:, 8:11]
+        approach, by_approach = (each[:, 5] - each[:, 10] for each in (self.values, self.rows))
         strikes, is_open = kind == 1, kind == 2
         e = materials[:, 3]
-        w[strikes, 2] += (e * self.values[:, 5])[strikes]
-        dw[strikes, 2] += (e[:, None] * self.rows[:, 5])[strikes]
-        dw[strikes, 2, n + 2 :] += (restitution * self.values[:, 5:6])[strikes]
+        w[strikes, 2] += (e * approach)[strikes]
+        dw[strikes, 2] += (e[:, None] * by_approach)[strikes]
+        dw[strikes, 2, n + 2 :] += (restitution * approach[:, None])[strikes]
         if is_open.any():
-            w[is_open, 2] += self.values[is_open, 6] / part.h
-            dw[is_open, 2] += self.rows[is_open, 6] / part.h
-            dw[is_open, 2, n] -= self.values[is_open, 6] / part.h**2
+            w[is_open, 2] += self.values[is_open, 11] / part.h
+            dw[is_open, 2] += self.rows[is_open, 11] / part.h
+            dw[is_open, 2, n] -= self.values[is_open, 11] / part.h**2
         count, width = len(lam), dw.shape[2]
         A, right = np.zeros((3 * count, 3 * count)), np.zeros((3 * count, width))
         r = np.zeros(3 * count)
@@ -435,6 +436,7 @@ class _Part:
         """Return the points that stay closed, and the derivatives of their separation."""
         part = self.part
         presses = (part.lam.reshape(-1, 3)[:, 2] > 0.0) & (part.kind == 0) & (part.names[:, 4] < 0)
+        presses &= ~self.values[:, 8:11].any(axis=1)  # those that roll or turn keep gaps of higher order
         stays = presses | (part.separation > 0.0)
         D = self.D[2::3]
         gap = self.rows[:, 7] + 0.5 * part.h * D @ impulses
