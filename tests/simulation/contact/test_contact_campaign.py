@@ -80,7 +80,7 @@ def test_events_obey_the_laws_and_steps_approach_them(part: int) -> None:
             continue
         compared += 1
         for contact, errors in (("steps:2.5e-4", coarse), ("steps:3e-5", fine)):
-            by_steps = da.simulate(model, T_END, state=start, contact=contact)
+            by_steps = da.simulate(model, T_END, state=start, contact=contact, times=TIMES)
             assert least_gap(scene, by_steps) > -1e-4, seed
             found = positions(scene, by_steps, TIMES[:count])
             errors.append(float(np.abs(found - places[:count]).max()))
