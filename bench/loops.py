@@ -2,12 +2,11 @@
 
 python bench/loops.py [--json out.json]
 
-Families of many coupled loops: scissors, pin-jointed grids, nets with ball joints, rings, trees with chords, up to
-about 2,000 bodies, with the exponent by which the cost of an evaluation grows with the number of bodies, the time of
-`start_state`, of the rank, and of loads of least norm. Beside them, where Exudyn is
-installed, one implicit step of the same scissor or grid in the plane (generalised alpha, modified Newton): not the same
-work, but what one pays there for one evaluation. Times are minima; of `compile`, `start_state` and Exudyn those of the
-process.
+Families of many coupled loops: scissors, pin-jointed grids, nets and cubes with ball joints, rings, trees with chords,
+up to about 2,000 bodies, with the exponent by which the cost of an evaluation grows with the number of bodies, the time
+of `start_state`, of the rank, and of loads of least norm. Beside them, where Exudyn is installed, one implicit step of
+the same scissor or grid in the plane (generalised alpha, modified Newton): not the same work, but what one pays there
+for one evaluation. Times are minima; of `compile`, `start_state` and Exudyn those of the process.
 """
 
 from __future__ import annotations
@@ -29,12 +28,13 @@ from dalembert.closure.loop_equations import LoopEquations
 from dalembert.library import windows
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-from systems.many_loops import branches, grid, net, ring, scissor
+from systems.many_loops import branches, cube, grid, net, ring, scissor
 
 FAMILIES: dict[str, tuple[Callable[[int], da.System], tuple[int, ...]]] = {
     "scissor": (scissor, (3, 10, 30, 100, 300, 1000)),
     "grid": (grid, (4, 8, 16, 20, 31)),
     "net": (net, (3, 6, 12, 18)),
+    "cube": (cube, (2, 3, 4, 5, 6, 8)),
     "ring": (ring, (10, 100, 1000)),
     "branches": (branches, (31, 127, 511, 1300)),
 }

@@ -27,8 +27,10 @@ void connection_loads(const ModelData &m, const Conditions &c, SystemWorkspace<d
   };
   evaluate();
   const bool rigid = !m.modal_count; // share_loads has no modes
-  if (m.nc > most_states && rigid && uses_fronts(m) && share_loads(m, system.loops, work.loads, work.lambda))
+  if (m.nc > most_states && rigid && uses_fronts(m) && share_loads(m, system.loops, work.loads, work.lambda)) {
+    work.shares.states = -1; // not found
     return evaluate();
+  }
   if (find_self_stress(m, c, system, work.shares))
     minimum_norm_loads(m, system.loops, work.shares, work.loads, work.lambda);
 }

@@ -156,7 +156,8 @@ static void put_motion(const ModelData &m, const Conditions &c, ReportWorkspace 
   copy(work.motion.loads.loads, 6 * connection_count(m), out.loads);
   if (!out.unique)
     return;
-  if (c.acceleration_prescribed) // what drives exert is no load that has to vanish
+  // what drives exert is no load that has to vanish
+  if (c.acceleration_prescribed || work.motion.loads.shares.states < 0)
     find_self_stress(m, c, work.motion.system, work.motion.loads.shares, c.acceleration_prescribed);
   mark_determined(m, work.motion.loads.shares, out.unique);
 }

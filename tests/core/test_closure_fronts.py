@@ -153,3 +153,16 @@ def test_pin_forces_of_braced_cells(cells: int, norm: float, force: tuple[float,
     loads = model.connection_loads(np.zeros(model.nq), np.zeros(model.nv))
     assert np.linalg.norm(list(loads.values())) == pytest.approx(norm, rel=1e-13)
     assert np.allclose(loads["base"][3:], force, atol=1e-8)
+
+
+@pytest.mark.parametrize("cells", [5, pytest.param(12, marks=pytest.mark.slow)])
+def test_loads_that_are_not_unique_among_very_many(cells: int) -> None:
+    """All pins of a braced grid share loads, but for the one on the ground; beyond the size of dense matrices too."""
+    model = grid(cells, braced=1.0).compile()
+    assert model.nc > 200  # where loads of least norm need no states of self-stress
+    q, v = np.zeros(model.nq), np.zeros(model.nv)
+    determined = model.connection_loads(q, v).determined
+    assert [name for name, mask in determined.items() if mask[3]] == ["base"]
+    if cells < 10:
+        marks = model.report(["unique"], 0.0, q, v)["unique"] > 0.0
+        assert (marks == np.array(list(determined.values()))).all()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from systems.many_loops import grid, lattice, net, platforms, scissor, wheel
+from systems.many_loops import cube, grid, lattice, net, platforms, scissor, wheel
 
 import dalembert as da
 from dalembert.arrays import Array
@@ -102,6 +102,7 @@ FAMILIES: dict[str, Callable[[int], da.System]] = {
     "grid": lambda seed: grid(3 + seed % 3, skew=0.1 + 0.05 * seed),
     "braced": lambda seed: grid(4, braced=0.4, seed=seed),
     "net": lambda seed: net(3 + seed % 2, seed=seed),
+    "cube": lambda seed: cube(2 + seed % 2, seed=seed),
     "lattice": lambda seed: lattice(30, seed=seed, keep=0.5),
     "overconstrained": lambda seed: lattice(30, seed=seed, keep=0.8),
     "balls": lambda seed: lattice(30, seed=seed, keep=0.6, balls=True),

@@ -20,6 +20,7 @@ from ..bodies.markers import Marker
 from ..checks import one_of
 from ..errors import ModelError
 from .argument_errors import checked_configuration
+from .drive_targets import driven_speeds
 
 if TYPE_CHECKING:
     import xarray
@@ -31,6 +32,7 @@ __all__ = ["ConnectionLoads", "SelfStress", "second_markers", "weightless_loads"
 
 
 ROUNDOFF_TOL = 1e-7  # of the largest load of a state: smaller loads are zero
+MAX_STATE_LOADS = 4_000_000  # loads of all states that are kept one by one
 
 
 class SelfStress:
@@ -54,9 +56,12 @@ class SelfStress:
 
     def __init__(self, model: Model, q: ArrayLike, *, t: float = 0.0, conditions: Conditions | None = None) -> None:
         self.model = model
-        multipliers, loads = model._self_stress(t, checked_configuration(model, "self_stress", q), conditions)
-        self.multipliers: Array = multipliers
-        self.loads: Array = loads
+        at = checked_configuration(model, "self_stress", q)
+        multipliers, loads = model._self_stress(t, at, conditions)
+        more = _states_within_trees(model, at, t, conditions, len(multipliers))
+        self.multipliers: Array = multipliers if more is None else more
+        still = np.zeros((len(self.multipliers), model.nv))
+        self.loads: Array = loads if more is None else weightless_loads(model, at, still, more, t=t)
 
     def varies(self, rotations: Array | None = None) -> BoolArray:
         """Return which components of the loads are not unique, (connections, 6).
@@ -228,6 +233,26 @@ class ConnectionLoads(Answer, Mapping[str, Array]):
         for group in groups:
             lines.append(f"* not unique: shared among {', '.join(name for name in self.shared if name in group)}")
         return "\n".join(line.rstrip() for line in lines)
+
+
+def _states_within_trees(model: Model, q: Array, t: float, conditions: Conditions | None, found: int) -> Array | None:
+    """Return multipliers (k, nc) of all states of many coupled loops; None if the core has found them all.
+
+    The core looks for dependence of all rows together in matrices of limited size. Very many states are combined into
+    two random ones, of which each shows all loads that are not unique.
+    """
+    from ..closure.loop_equations import LoopEquations, LoopLinearization
+
+    if not LoopLinearization.is_available(model) or not (conditions is None or conditions.is_default):
+        return None
+    loops, free = LoopEquations.of(model, t=t), ~driven_speeds(model)
+    rank = loops.rank(q, free)
+    if found >= model.nc - rank:
+        return None
+    y = loops.dependences(q, free, rank)[1] * loops.row_scales
+    if len(y) * len(model.connection_names) > MAX_STATE_LOADS:
+        y = np.random.default_rng(0).normal(size=(2, len(y))) @ y
+    return np.asarray(y)
 
 
 class UnknownConnection(ModelError, KeyError):

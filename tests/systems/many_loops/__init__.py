@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 import dalembert as da
 
@@ -83,14 +83,13 @@ def grid(k: int, skew: float = 0.2, braced: float = 0.0, seed: int = 0, light: t
     return s
 
 
-def net(k: int, seed: int = 1) -> da.System:
-    """k x k nodes in space with rods between them, ball joints and universal joints; hung at four corners by balls."""
-    s = da.System(gravity=(0, 0, -9.81))
-    rng = np.random.default_rng(seed)
-    places = {(i, j): np.array([i, j, 0.0]) + 0.2 * rng.normal(size=3) for i in range(k) for j in range(k)}
-    nodes = {(i, j): s.body(f"n{i}_{j}", mass=0.3, com=p, inertia=1e-3 * np.eye(3)) for (i, j), p in places.items()}
+def _net(s: da.System, places: dict[tuple[int, ...], NDArray[np.float64]]) -> dict[tuple[int, ...], da.Body]:
+    """Add nodes, and rods between neighbours with a ball joint at one end and a universal joint at the other."""
+    nodes = {
+        at: s.body("n" + "_".join(map(str, at)), mass=0.3, com=p, inertia=1e-3 * np.eye(3)) for at, p in places.items()
+    }
 
-    def link(p: tuple[int, int], q: tuple[int, int]) -> None:
+    def link(p: tuple[int, ...], q: tuple[int, ...]) -> None:
         d = places[q] - places[p]
         d /= np.linalg.norm(d)
         a, b = places[p] + 0.05 * d, places[q] - 0.05 * d
@@ -102,15 +101,34 @@ def net(k: int, seed: int = 1) -> da.System:
         axes = np.array([e, np.cross(d, e), np.cross(e, np.cross(d, e))]).T  # the two axes of the joint are x and y
         s.connect(f"u{number}", da.Universal(), nodes[q].at(*b, rotation=axes), bar.at(*b, rotation=axes))
 
-    for i in range(k):
-        for j in range(k):
-            if i + 1 < k:
-                link((i, j), (i + 1, j))
-            if j + 1 < k:
-                link((i, j), (i, j + 1))
+    for at in places:
+        for axis in range(len(at)):
+            following = tuple(x + (k == axis) for k, x in enumerate(at))
+            if following in places:
+                link(at, following)
+    return nodes
+
+
+def net(k: int, seed: int = 1) -> da.System:
+    """k x k nodes in space with rods between them, ball joints and universal joints; hung at four corners by balls."""
+    s = da.System(gravity=(0, 0, -9.81))
+    rng = np.random.default_rng(seed)
+    places = {(i, j): np.array([i, j, 0.0]) + 0.2 * rng.normal(size=3) for i in range(k) for j in range(k)}
+    nodes = _net(s, places)
     for corner in ((0, 0), (0, k - 1), (k - 1, 0), (k - 1, k - 1)):
         p = places[corner]
         s.connect(f"hung{corner[0]}_{corner[1]}", da.Spherical(), s.ground.at(*p), nodes[corner].at(*p))
+    return s
+
+
+def cube(k: int, seed: int = 1) -> da.System:
+    """k x k x k nodes with rods between them as in `net`, hung at one corner."""
+    s = da.System(gravity=(0, 0, -9.81))
+    rng = np.random.default_rng(seed)
+    places = {at: np.array(at) + 0.15 * rng.normal(size=3) for at in np.ndindex(k, k, k)}
+    nodes = _net(s, places)
+    p = places[0, 0, 0]
+    s.connect("hung", da.Spherical(), s.ground.at(*p), nodes[0, 0, 0].at(*p))
     return s
 
 
