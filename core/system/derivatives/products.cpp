@@ -262,7 +262,9 @@ struct Product {
       return false;
     for (int k = 0; k < m.parameter_maps.scalars; ++k) {
       const ScalarMap &map = m.parameter_maps.scalar[k];
-      const auto varies = [&](int number) { return number >= 0 && recorded.active[std::size_t(m.parameter_count + number)]; };
+      const auto varies = [&](int number) {
+        return number >= 0 && recorded.active[std::size_t(m.parameter_count + number)];
+      };
       if (map.target != ScalarTarget::armature && map.target != ScalarTarget::gravity &&
           (varies(map.number) || varies(map.second)))
         return false;

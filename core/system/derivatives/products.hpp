@@ -85,8 +85,8 @@ bool multiply_derivatives(const ModelData &m, const Conditions &c, MotionWorkspa
 // Adds to the products of the last row by parameters what has waited for the sum over all rows.
 void finish_sums(const ModelData &m, const ProductWorkspace &work, ProductTape &recorded, double *by_parameter);
 
-// Weights of outputs: of poses (rotation 9, position 3), velocities and accelerations (angular, linear) of all bodies of
-// the user, of loads of connections, of accelerations, of kinetic energy and that of weights; world axes.
+// Weights of outputs: of poses (rotation 9, position 3), velocities and accelerations (angular, linear) of all bodies
+// of the user, of loads of connections, of accelerations, of kinetic energy and that of weights; world axes.
 struct OutputWeights {
   const double *poses, *velocities, *accelerations; // users x 12, x 6, x 6
   const double *loads;                              // connections x 6
