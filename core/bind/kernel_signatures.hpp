@@ -139,7 +139,7 @@ inline Shape shape_of(Extent extent, const ModelData &m, std::ptrdiff_t points =
   case Extent::parameters:
     return {1, points, 1};
   case Extent::output_weights:
-    return {1, 24 * std::ptrdiff_t(m.users) + 6 * std::ptrdiff_t(connection_count(m)) + nv, 1};
+    return {1, 24 * std::ptrdiff_t(m.users) + 6 * std::ptrdiff_t(connection_count(m)) + nv + 2, 1};
   }
   return {1, 0, 1};
 }

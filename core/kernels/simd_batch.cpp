@@ -94,7 +94,8 @@ bool reports_multipliers(const Conditions &c, const Call &call) {
 // what holds locked and driven degrees of freedom, of the trees and of cut joints
 void put_constraint_effort(const ModelData &m, const Conditions &c, const SystemWorkspace<Pack> &system, Pack *effort) {
   for (int f = 0; f < m.nv; ++f)
-    effort[f] = c.acceleration_prescribed && c.acceleration_prescribed[f] ? system.passed[f] - system.tau[f] : Pack(0.0);
+    effort[f] =
+        c.acceleration_prescribed && c.acceleration_prescribed[f] ? system.passed[f] - system.tau[f] : Pack(0.0);
   for (int k = 0; k < m.loop_constraint_count; ++k) {
     const LoopConstraintData &constraint = m.loop_constraints[k];
     for (int j = 0; j < constraint.nv; ++j) {

@@ -16,12 +16,12 @@ from dalembert.simulation import start_state
 
 STEP = 1e-4  # fourth-order differences
 CLOSE = 2e-9  # their round-off, relative to the terms of the outputs
-PARTS = ("poses", "velocities", "accelerations", "loads", "a")
+PARTS = ("poses", "velocities", "accelerations", "loads", "a", "energy")
 
 
 def spans(model: da.Model) -> dict[str, slice]:
     """Return the entries of each part among the weights."""
-    sizes = (12 * model.nb, 6 * model.nb, 6 * model.nb, 6 * len(model.connection_names), model.nv)
+    sizes = (12 * model.nb, 6 * model.nb, 6 * model.nb, 6 * len(model.connection_names), model.nv, 2)
     ends = np.cumsum((0, *sizes))
     return {part: slice(ends[k], ends[k + 1]) for k, part in enumerate(PARTS)}
 
@@ -32,7 +32,8 @@ def outputs(model: da.Model, q: Array, v: Array, x: Array) -> Array:
     a = report["a"][0]
     R, p = model.poses(q)
     poses = np.concatenate([R.reshape(-1, 9), p], axis=1)
-    motion = (poses, model.velocities(q, v), model.accelerations(q, v, a), report["loads"][0], a)
+    energy = model.energy(q, v, bare=True)
+    motion = (poses, model.velocities(q, v), model.accelerations(q, v, a), report["loads"][0], a, np.array(energy))
     return np.concatenate([part.ravel() for part in motion])
 
 
@@ -94,7 +95,7 @@ def test_rows_at_one_state_do_not_depend_on_those_before() -> None:
     model = system.compile()
     q = np.stack([random_state(system, rng)[0] for _ in range(2)])[[0, 0, 1, 0]]
     v = rng.normal(size=(2, model.nv))[[0, 0, 1, 0]]
-    weights = rng.normal(size=(4, spans(model)["a"].stop))
+    weights = rng.normal(size=(4, spans(model)["energy"].stop))
     weights[1, spans(model)["velocities"].stop :] = 0.0  # without dynamics
     rows = parameter_directions(model, ["gravity.z"], model.parameters, "test")
     together = model._d_output_products([0, 1, 3], q, v, weights, directions=rows)

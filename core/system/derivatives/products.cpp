@@ -262,7 +262,9 @@ struct Product {
       return false;
     for (int k = 0; k < m.parameter_maps.scalars; ++k) {
       const ScalarMap &map = m.parameter_maps.scalar[k];
-      const auto varies = [&](int number) { return number >= 0 && recorded.active[std::size_t(m.parameter_count + number)]; };
+      const auto varies = [&](int number) {
+        return number >= 0 && recorded.active[std::size_t(m.parameter_count + number)];
+      };
       if (map.target != ScalarTarget::armature && map.target != ScalarTarget::gravity &&
           (varies(map.number) || varies(map.second)))
         return false;
@@ -361,6 +363,27 @@ struct Product {
       weigh(work.loads[k], weights.loads[k]);
   }
 
+  // of rigid bodies
+  void record_energy(const ModelData &model, const OutputWeights &weights) {
+    if (!any(weights.energy, 2))
+      return;
+    const Workspace<Traced> &ws = work.traced.loops.ws;
+    const Vec3<Traced> g{gravity_of<Traced>(model, 0), gravity_of<Traced>(model, 1), gravity_of<Traced>(model, 2)};
+    Traced kinetic(0.0), potential(0.0);
+    for (int i = 1; i <= m.nb; ++i) {
+      const BodyData &b = m.bodies[i];
+      const Vec3<Traced> &w = ws.w[i], &u = ws.u[i];
+      for (int k = b.v; b.armature && k < b.v + b.nv; ++k)
+        kinetic = kinetic + 0.5 * armature_of<Traced>(model, k) * (work.v[k] * work.v[k]);
+      table_entry<Traced>(model, b, [&](const auto &numbers) {
+        const Vec3<Traced> h = lift<Traced>(as_vec(numbers.h));
+        kinetic = kinetic + 0.5 * (dot(w, mul(as_sym(numbers.J), w)) + numbers.mass * dot(u, u)) + dot(u, cross(w, h));
+        potential = potential - dot(g, mul(ws.X_W[i].R, h) + scale(numbers.mass, ws.X_W[i].p));
+      });
+    }
+    weigh(kinetic, weights.energy[0]), weigh(potential, weights.energy[1]);
+  }
+
   // (2)
   void make_outputs(const OutputWeights &weights) {
     const std::ptrdiff_t users = m.users;
@@ -383,6 +406,7 @@ struct Product {
     for (int i = 1; i <= m.nb; ++i)
       if (m.bodies[i].user)
         record_body(model, i, weights);
+    record_energy(model, weights);
     std::vector<double> w(std::size_t(m.nv + m.nc + m.nx), 0.0);
     double *w_a = w.data(), *w_lambda = w_a + m.nv, *w_x = w_lambda + m.nc;
     if (moves) {
@@ -524,7 +548,7 @@ bool multiply_derivatives(const ModelData &m, const Conditions &c, MotionWorkspa
 bool multiply_outputs(const ModelData &m, const Conditions &c, MotionWorkspace &motion,
                       DerivativesWorkspace &derivatives, ProductWorkspace &work, ProductTape &recorded,
                       const SystemState<double> &s, const OutputWeights &weights, double *a, const Products &out) {
-  if (!can_record(m, c, out)) {
+  if (!can_record(m, c, out) || (m.modal_count && (weights.energy[0] != 0.0 || weights.energy[1] != 0.0))) {
     for (int kind = 0; kind < direction_kinds; ++kind)
       if (out.of[kind])
         std::fill_n(out.of[kind], directions_of(m, derivatives, static_cast<Direction>(kind)),

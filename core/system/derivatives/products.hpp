@@ -85,16 +85,17 @@ bool multiply_derivatives(const ModelData &m, const Conditions &c, MotionWorkspa
 // Adds to the products of the last row by parameters what has waited for the sum over all rows.
 void finish_sums(const ModelData &m, const ProductWorkspace &work, ProductTape &recorded, double *by_parameter);
 
-// Weights of outputs: of poses (rotation 9, position 3), velocities and accelerations (angular, linear) of all bodies of
-// the user, of loads of connections, of accelerations; world axes.
+// Weights of outputs: of poses (rotation 9, position 3), velocities and accelerations (angular, linear) of all bodies
+// of the user, of loads of connections, of accelerations, of kinetic energy and that of weights; world axes.
 struct OutputWeights {
   const double *poses, *velocities, *accelerations; // users x 12, x 6, x 6
   const double *loads;                              // connections x 6
   const double *a;                                  // nv
+  const double *energy;                             // 2
   OutputWeights(const ModelData &m, const double *all)
       : poses(all), velocities(poses + 12 * std::ptrdiff_t(m.users)),
         accelerations(velocities + 6 * std::ptrdiff_t(m.users)), loads(accelerations + 6 * std::ptrdiff_t(m.users)),
-        a(loads + 6 * std::ptrdiff_t(connection_count(m))) {}
+        a(loads + 6 * std::ptrdiff_t(connection_count(m))), energy(a + m.nv) {}
 };
 
 // The products (2) at a state, by positions, velocities, element states and parameters. Not a number where (2) does not

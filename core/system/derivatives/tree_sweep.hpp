@@ -1,22 +1,22 @@
-// Slopes of the virtual power u . R of a tree's joint forces R by the numbers of its tables, at constant q, v and a: one
-// sweep outwards and one inwards, whatever the number of parameters.
+// Slopes of the virtual power u . R of a tree's joint forces R by the numbers of its tables, at constant q, v and a:
+// one sweep outwards and one inwards, whatever the number of parameters.
 //
-// With (1) to (6) of tree/frame_motion.hpp and virtual velocities omega, nu of the frames for velocities u of the joints,
-// both in axes of F, the inertia loads n, f of the bodies do the work
+// With (1) to (6) of tree/frame_motion.hpp and virtual velocities omega, nu of the frames for velocities u of the
+// joints, both in axes of F, the inertia loads n, f of the bodies do the work
 //
-//     u . R = sum omega . n + nu . f + armature u a                                                                 (1)
+//     u . R = sum omega . n + nu . f + armature u a                                                              (1)
 //
-// which is linear in inertias: by m: nu . acc, by h: acc x omega + nu x alpha + (nu x w) x w, by J: the symmetric part of
-// omega alpha^T + (omega x w) w^T. Derivatives W, B, C, O, N of (1) by w, alpha, acc, omega, nu of a frame, those of all
-// frames on it included, go to its parent P with s = H_w v, t = H_v v, in axes of P:
+// which is linear in inertias: by m: nu . acc, by h: acc x omega + nu x alpha + (nu x w) x w, by J: the symmetric part
+// of omega alpha^T + (omega x w) w^T. Derivatives W, B, C, O, N of (1) by w, alpha, acc, omega, nu of a frame, those of
+// all frames on it included, go to its parent P with s = H_w v, t = H_v v, in axes of P:
 //
 //     O_P += O + p x N     N_P += N     B_P += B + p x C     C_P += C
-//     W_P += W + s x B + 2 t x C + (w_P x p) x C + p x (C x w_P)                                                     (2)
+//     W_P += W + s x B + 2 t x C + (w_P x p) x C + p x (C x w_P)                                                 (2)
 //
 // and give the slope of (1) by a small turn of F and by its place p:
 //
-//     turn: W' x w' + B x alpha' + C x acc' + O x omega' + N x nu'                                                   (3)
-//     place: C x alpha_P + (C x w_P) x w_P + N x omega_P                                                             (4)
+//     turn: W' x w' + B x alpha' + C x acc' + O x omega' + N x nu'                                               (3)
+//     place: C x alpha_P + (C x w_P) x w_P + N x omega_P                                                         (4)
 //
 // with W' = W + s x B + 2 t x C, and w' to nu' the parts of (1) to (4) there that come from P. Ground: C_0 is the slope
 // by -gravity. Slopes by entries of a rotation matrix R that turns by g are R g~ / 2.

@@ -1,9 +1,9 @@
 """Exact derivatives of outputs of bodies and connections, by products in the core.
 
-Outputs of frames, of the loads of connections and of accelerations are functions y = g(z) of the motion z of a few
-bodies, of loads and accelerations. The derivatives of g, whose evaluation needs no dynamics, are fourth-order
-differences over all entries of z at once. The core multiplies them with the exact derivatives of z by the state and all
-parameters (`core/system/derivatives/products.hpp`).
+Outputs of frames, of the loads of connections, of accelerations and energies are functions y = g(z) of the motion z of
+a few bodies, of loads, accelerations and energies. The derivatives of g, whose evaluation needs no dynamics, are
+fourth-order differences over all entries of z at once. The core multiplies them with the exact derivatives of z by the
+state and all parameters (`core/system/derivatives/products.hpp`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from ...arrays import Array
 from ...bodies.markers import Marker
-from ...model import Conditions, Model, Pose
+from ...model import Conditions, Energy, Model, Pose
 from ...model.conditions import parameter_directions
 from ...result import Motion, Output, Result, single_period
 from ...rotation import from_rotation_vector
@@ -30,11 +30,11 @@ _MARKER_PARTS = 6  # x, y, z and a rotation vector
 
 
 class _NotKnownError(Exception):
-    """The output is a function of more than motions of rigid bodies, loads and accelerations."""
+    """The output is a function of more than motions of rigid bodies, loads, accelerations and energies."""
 
 
 class _BodyMotions:
-    """Stand-in for a `Motion` that computes outputs from given motions of bodies, loads and accelerations.
+    """Stand-in for a `Motion` that computes outputs from given motions of bodies, loads, accelerations and energies.
 
     Parameters
     ----------
@@ -96,6 +96,17 @@ class _BodyMotions:
             raise _NotKnownError(name)
         shape = self._known.part(name).shape[1:]
         return self._part(name, lambda: self._known.part(name)).reshape(len(self), *shape)
+
+    @property
+    def energy(self) -> Energy:
+        known = self._known.energy
+        return Energy(*self._part("energy", lambda: np.stack([known.kinetic, known.potential], axis=1)).T)
+
+    @property
+    def stored(self) -> Array:
+        if self._known.part("energies").shape[1]:
+            raise _NotKnownError("stored")
+        return np.zeros(len(self))
 
     # ---- bodies
 
@@ -221,7 +232,8 @@ def _of_period(
     first_of = {"poses": 0, "velocities": 12 * nb, "accelerations": 18 * nb, "loads": 24 * nb}
     width = {"poses": 12, "velocities": 6, "accelerations": 6}
     first_of["a"] = 24 * nb + 6 * len(model.connection_names)
-    weights = np.zeros((k, size, first_of["a"] + nv))
+    first_of["energy"] = first_of["a"] + nv
+    weights = np.zeros((k, size, first_of["energy"] + 2))
     rows = parameter_directions(model, names, model.parameters, "sensitivity")
     by_number = np.zeros((k, size, len(names)))
     for (key, j), slope in zip(entries, slopes, strict=True):
