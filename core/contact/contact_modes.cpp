@@ -488,7 +488,10 @@ struct ModeDecision {
     return false;
   }
 
-  bool records_progress() {
+  // A change of modes; a decision that leaves them counts only where there is no progress in time.
+  bool records_progress(bool changed) {
+    if (!changed && !(e.recent.size() && t - e.recent.back() <= std::max(no_progress, 1e-14 * std::fabs(t))))
+      return true;
     e.recent.push_back(t);
     const auto within = [&](std::size_t count, double time) {
       return e.recent.size() > count && t - e.recent[e.recent.size() - 1 - count] <= time;
@@ -535,12 +538,13 @@ struct ModeDecision {
         if (p.mode == ContactMode::sticks)
           p.fastest = p.scale = 0.0;
     }
-    if (has_changed()) {
+    const bool changed = has_changed();
+    if (changed) {
       ++e.change_count;
       change.after = e.closed;
       e.changes.push_back(change);
     }
-    return records_progress() ? Outcome::reached : Outcome::contact_failed;
+    return records_progress(changed) ? Outcome::reached : Outcome::contact_failed;
   }
   // normal velocities of points that do not part become zero
   void rest_across() {
