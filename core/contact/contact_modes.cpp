@@ -488,23 +488,25 @@ struct ModeDecision {
     return false;
   }
 
-  // A change of modes; a decision that leaves them counts only where there is no progress in time.
+  // Decisions that leave the modes count only where there is no progress in time.
   bool records_progress(bool changed) {
-    if (!changed && !(e.recent.size() && t - e.recent.back() <= std::max(no_progress, 1e-14 * std::fabs(t))))
-      return true;
     e.recent.push_back(t);
-    const auto within = [&](std::size_t count, double time) {
-      return e.recent.size() > count && t - e.recent[e.recent.size() - 1 - count] <= time;
+    if (changed)
+      e.recent_changes.push_back(t);
+    const auto are_within = [&](const std::vector<double> &times, std::size_t count, double time) {
+      return times.size() > count && t - times[times.size() - 1 - count] <= time;
     };
+    const auto within = [&](std::size_t count, double time) { return are_within(e.recent, count, time); };
     const double moment = std::max(no_progress, 1e-14 * std::fabs(t));
     if (within(stagnant_changes, moment)) {
       e.failure = ContactFailure::stagnated;
-    } else if (within(frequent_changes, double(frequent_changes) / e.max_rate)) {
+    } else if (are_within(e.recent_changes, frequent_changes, double(frequent_changes) / e.max_rate)) {
       e.failure = ContactFailure::frequent;
     }
     e.widening = within(stalled_changes, moment) ? std::min(10.0 * e.widening, max_widening) : 1.0;
-    if (e.recent.size() > 4 * frequent_changes)
-      e.recent.erase(e.recent.begin(), e.recent.begin() + std::ptrdiff_t(2 * frequent_changes));
+    for (std::vector<double> *times : {&e.recent, &e.recent_changes})
+      if (times->size() > 4 * frequent_changes)
+        times->erase(times->begin(), times->begin() + std::ptrdiff_t(2 * frequent_changes));
     if (e.failure == ContactFailure::none)
       return true;
     e.failure_time = t, e.failed = e.closed;
