@@ -129,7 +129,7 @@ struct ContactEvents {
   std::vector<ClosedPoint> failed; // points that the failure is about
 
   // progress
-  std::vector<double> recent; // times of the last changes
+  std::vector<double> recent, recent_changes; // times of the last decisions, and of those that changed modes
   double widening = 1.0;      // of rest_tol, where changes make no progress
 
   // space

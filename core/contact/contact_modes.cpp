@@ -488,20 +488,25 @@ struct ModeDecision {
     return false;
   }
 
-  bool records_progress() {
+  // Decisions that leave the modes count only where there is no progress in time.
+  bool records_progress(bool changed) {
     e.recent.push_back(t);
-    const auto within = [&](std::size_t count, double time) {
-      return e.recent.size() > count && t - e.recent[e.recent.size() - 1 - count] <= time;
+    if (changed)
+      e.recent_changes.push_back(t);
+    const auto are_within = [&](const std::vector<double> &times, std::size_t count, double time) {
+      return times.size() > count && t - times[times.size() - 1 - count] <= time;
     };
+    const auto within = [&](std::size_t count, double time) { return are_within(e.recent, count, time); };
     const double moment = std::max(no_progress, 1e-14 * std::fabs(t));
     if (within(stagnant_changes, moment)) {
       e.failure = ContactFailure::stagnated;
-    } else if (within(frequent_changes, double(frequent_changes) / e.max_rate)) {
+    } else if (are_within(e.recent_changes, frequent_changes, double(frequent_changes) / e.max_rate)) {
       e.failure = ContactFailure::frequent;
     }
     e.widening = within(stalled_changes, moment) ? std::min(10.0 * e.widening, max_widening) : 1.0;
-    if (e.recent.size() > 4 * frequent_changes)
-      e.recent.erase(e.recent.begin(), e.recent.begin() + std::ptrdiff_t(2 * frequent_changes));
+    for (std::vector<double> *times : {&e.recent, &e.recent_changes})
+      if (times->size() > 4 * frequent_changes)
+        times->erase(times->begin(), times->begin() + std::ptrdiff_t(2 * frequent_changes));
     if (e.failure == ContactFailure::none)
       return true;
     e.failure_time = t, e.failed = e.closed;
@@ -535,12 +540,13 @@ struct ModeDecision {
         if (p.mode == ContactMode::sticks)
           p.fastest = p.scale = 0.0;
     }
-    if (has_changed()) {
+    const bool changed = has_changed();
+    if (changed) {
       ++e.change_count;
       change.after = e.closed;
       e.changes.push_back(change);
     }
-    return records_progress() ? Outcome::reached : Outcome::contact_failed;
+    return records_progress(changed) ? Outcome::reached : Outcome::contact_failed;
   }
   // normal velocities of points that do not part become zero
   void rest_across() {
