@@ -84,6 +84,26 @@ def hanging(count: int) -> da.System:
     return s
 
 
+def cantilever(count: int) -> da.System:
+    """Return a chain of rods on stiff springs with damping, clamped at one end."""
+    s = da.System(f"cantilever of {count}")
+    end = s.ground.origin
+    for k in range(count):
+        link = s.body(f"link{k}", da.rod(length=0.1, mass=0.1))
+        s.connect(f"H{k}", da.Revolute("yz"[k % 2]), end, link)
+        s.connect(f"k{k}", da.JointSpring(stiffness=50.0, damping=1e-3), f"H{k}")
+        end = link.marker("end", 0.1, 0, 0)
+    return s
+
+
+def sprung_ring(count: int) -> da.System:
+    """Return the hanging chain with a spring at every joint: a loop of `count` bodies."""
+    s = ring(count)
+    for k in range(count):
+        s.connect(f"k{k}", da.JointSpring(stiffness=20.0), f"H{k}")
+    return s
+
+
 def cheapest(call: Callable[[], object], rounds: int) -> float:
     """Return the least processor time of a call, ms."""
     times = []
@@ -162,6 +182,7 @@ def measure(rounds: int) -> list[Row]:
     """Return all costs."""
     rows = linearisations(rounds) + single_states(rounds)
     loop, many, shaft, joints = (s.compile() for s in (ring(20), hanging(1000), rotor(20), chain(7)))
+    beams, loops = [cantilever(n).compile() for n in (300, 1000)], sprung_ring(300).compile()
     speeds = np.linspace(0.0, 600.0, 100)
     state = joints.random_state(np.random.default_rng(0), 10_000)
     rates = np.random.default_rng(1).normal(size=(10_000, joints.nv))
@@ -169,7 +190,11 @@ def measure(rounds: int) -> list[Row]:
     spins = [f"spin{k}" for k in range(4)]
     for title, call, aim in (
         ("equilibrium of a chain of 20 that hangs from two points", lambda: da.equilibrium(loop), None),
+        ("equilibrium of a sprung chain of 300", lambda: da.equilibrium(beams[0]), 50.0),
+        ("equilibrium of a sprung chain of 1,000", lambda: da.equilibrium(beams[1]), 200.0),
+        ("equilibrium of a sprung loop of 300", lambda: da.equilibrium(loops), None),
         ("modes of a chain of 1,000 bodies, the lowest 20", lambda: da.modes(many), 1000.0),
+        ("damped modes of a sprung loop of 300, the lowest 20", lambda: da.modes(loops, count=20), 500.0),
         ("Campbell diagram, 100 speeds of a rotor of 20 modes", lambda: da.campbell(shaft, spins, speeds), 1000.0),
         ("1,000 lengths in a loop of 20 bodies", lambda: lengths(loop), 100.0),
         ("inverse dynamics, 10,000 states of 7 joints", lambda: da.inverse_dynamics(*motion), 10.0),

@@ -5,8 +5,9 @@ python bench/loops.py [--json out.json]
 Families of many coupled loops: scissors, pin-jointed grids, nets with ball joints, rings, trees with chords, up to
 about 2,000 bodies, with the exponent by which the cost of an evaluation grows with the number of bodies, the time of
 `start_state`, of the rank, and of loads of least norm. Beside them, where Exudyn is
-installed, one implicit step of the same scissor in the plane (generalised alpha, modified Newton): not the same work,
-but what one pays there for one evaluation.
+installed, one implicit step of the same scissor or grid in the plane (generalised alpha, modified Newton): not the same
+work, but what one pays there for one evaluation. Times are minima; of `compile`, `start_state` and Exudyn those of the
+process.
 """
 
 from __future__ import annotations
@@ -37,7 +38,6 @@ FAMILIES: dict[str, tuple[Callable[[int], da.System], tuple[int, ...]]] = {
     "ring": (ring, (10, 100, 1000)),
     "branches": (branches, (31, 127, 511, 1300)),
 }
-EXUDYN_SCISSORS = (3, 30, 100, 300)
 SIZES = (1, 3, 10, 40, 100, 300, 1000)
 PINOCCHIO_SIZES = (1, 3, 10, 40, 100)
 ANGLE, SPEED = -0.3, -1.0
@@ -104,90 +104,148 @@ def microseconds(call: Callable[[], Any], rounds: int = 30) -> float:
     return float(best) * 1e6
 
 
-def exudyn_scissor(n: int, steps: int = 50) -> float | None:
-    """Return the time of one implicit step of a scissor of n cells in Exudyn, us; None if it is not installed."""
-    try:
+class ExudynRods:
+    """Rods of length 1 and mass 1 in the plane in Exudyn, with pins; `step` is the time of an implicit step."""
+
+    def __init__(self) -> None:
         import exudyn as exu
         import exudyn.itemInterface as items
-    except ImportError:
-        return None
-    container = exu.SystemContainer()
-    mbs = container.AddSystem()
-    c, h = np.cos(0.6), np.sin(0.6)
 
-    def rod(p: tuple[float, float], q: tuple[float, float]) -> Any:
+        self.exu, self.items = exu, items
+        self.container = exu.SystemContainer()
+        self.mbs = self.container.AddSystem()
+        self.ground = self.mbs.AddObject(items.ObjectGround())
+
+    def rod(self, p: tuple[float, float], q: tuple[float, float]) -> Any:
+        """Add a rod between two points."""
+        mbs, items = self.mbs, self.items
         turn = float(np.arctan2(q[1] - p[1], q[0] - p[0]))
         middle = [(p[0] + q[0]) / 2, (p[1] + q[1]) / 2, turn]
         node = mbs.AddNode(items.NodeRigidBody2D(referenceCoordinates=middle))
-        body = mbs.AddObject(items.ObjectRigidBody2D(physicsMass=1.0, physicsInertia=1 / 12, nodeNumber=node))
+        body = mbs.AddObject(items.ObjectRigidBody2D(mass=1.0, inertia=1 / 12, nodeNumber=node))
         weight = mbs.AddMarker(items.MarkerBodyPosition(bodyNumber=body, localPosition=[0, 0, 0]))
         mbs.AddLoad(items.LoadForceVector(markerNumber=weight, loadVector=[0, -9.81, 0]))
         return body
 
-    def marker(body: Any, along: float) -> Any:
-        return mbs.AddMarker(items.MarkerBodyPosition(bodyNumber=body, localPosition=[along, 0, 0]))
+    def pin(self, one: Any, other: Any, along_one: float, along_other: float) -> None:
+        """Connect two bodies at distances from their middles."""
+        markers = [
+            self.mbs.AddMarker(self.items.MarkerBodyPosition(bodyNumber=body, localPosition=[along, 0, 0]))
+            for body, along in ((one, along_one), (other, along_other))
+        ]
+        self.mbs.AddObject(self.items.ObjectJointRevolute2D(markerNumbers=markers))
 
-    def pin(one: Any, other: Any) -> None:
-        mbs.AddObject(items.ObjectJointRevolute2D(markerNumbers=[one, other]))
+    def assemble(self, steps: int = 50) -> Callable[[], float]:
+        """Return a call that makes some steps and returns the processor time of one, us."""
+        self.mbs.Assemble()
+        settings = self.exu.SimulationSettings()
+        settings.timeIntegration.numberOfSteps = steps
+        settings.timeIntegration.endTime = 1e-3 * steps
+        settings.timeIntegration.newton.useModifiedNewton = True
+        settings.linearSolver.solverType = self.exu.LinearSolverType.EigenSparse
+        settings.solution.file.write = False
+        settings.timeIntegration.verboseMode = 0
 
-    ground = mbs.AddObject(items.ObjectGround())
+        def step() -> float:
+            started = time.process_time()  # long enough to be interrupted: times of the process
+            self.mbs.SolveDynamic(settings)
+            return (time.process_time() - started) / steps * 1e6
+
+        return step
+
+
+def exudyn_scissor(n: int) -> Callable[[], float]:
+    """Return the implicit steps of a scissor of n cells in Exudyn."""
+    model, c, h = ExudynRods(), float(np.cos(0.6)), float(np.sin(0.6))
     before: tuple[Any, Any] | None = None
     for i in range(n):
-        a, b = rod((i * c, 0), ((i + 1) * c, h)), rod((i * c, h), ((i + 1) * c, 0))
-        pin(marker(a, 0), marker(b, 0))
+        a, b = model.rod((i * c, 0), ((i + 1) * c, h)), model.rod((i * c, h), ((i + 1) * c, 0))
+        model.pin(a, b, 0, 0)
         if before is None:
-            pin(mbs.AddMarker(items.MarkerBodyPosition(bodyNumber=ground, localPosition=[0, 0, 0])), marker(a, -0.5))
+            model.pin(model.ground, a, 0, -0.5)
         else:
-            pin(marker(before[0], 0.5), marker(b, -0.5))
-            pin(marker(before[1], 0.5), marker(a, -0.5))
+            model.pin(before[0], b, 0.5, -0.5)
+            model.pin(before[1], a, 0.5, -0.5)
         before = a, b
-    mbs.Assemble()
-    settings = exu.SimulationSettings()
-    settings.timeIntegration.numberOfSteps = steps
-    settings.timeIntegration.endTime = 1e-3 * steps
-    settings.timeIntegration.newton.useModifiedNewton = True
-    settings.linearSolverType = exu.LinearSolverType.EigenSparse
-    settings.solutionSettings.writeSolutionToFile = False
-    settings.timeIntegration.verboseMode = 0
-    best = np.inf
-    for _ in range(3):
-        started = time.process_time()  # long enough to be interrupted: times of the process
-        mbs.SolveDynamic(settings)
-        best = min(best, time.process_time() - started)
-    return float(best) / steps * 1e6
+    return model.assemble()
+
+
+def exudyn_grid(k: int) -> Callable[[], float]:
+    """Return the implicit steps of a grid of k x k cells in Exudyn, without skew."""
+    model = ExudynRods()
+    first: dict[tuple[int, int], tuple[Any, float]] = {}
+
+    def add(p: tuple[int, int], q: tuple[int, int]) -> None:
+        bar = model.rod(p, q)
+        for end, along in ((p, -0.5), (q, 0.5)):
+            if end in first:
+                model.pin(first[end][0], bar, first[end][1], along)
+            else:
+                first[end] = bar, along
+
+    for i in range(k + 1):
+        for j in range(k + 1):
+            if i < k:
+                add((i, j), (i + 1, j))
+            if j < k:
+                add((i, j), (i, j + 1))
+    model.pin(model.ground, first[0, 0][0], 0, -0.5)
+    return model.assemble()
+
+
+def beside_exudyn(family: str, n: int) -> Callable[[], float] | None:
+    """Return the steps of Exudyn for a family and size in the comparison; None if it is not installed."""
+    build, sizes = EXUDYN.get(family, (exudyn_scissor, ()))
+    try:
+        return build(n) if n in sizes else None
+    except ImportError:
+        return None
+
+
+EXUDYN: dict[str, tuple[Callable[[int], Callable[[], float]], tuple[int, ...]]] = {
+    "scissor": (exudyn_scissor, (3, 30, 100, 300)),
+    "grid": (exudyn_grid, (4, 8, 16, 20)),
+}
 
 
 def print_families() -> list[dict[str, Any]]:
-    """Print and return what many coupled loops cost, with exponents between sizes."""
+    """Print and return what many coupled loops cost, with exponents between sizes and over each family."""
     head = "family        N   bodies    DOF    rows   solved   compile s  start s   rank ms  loads ms"
-    print(f"{head}        us   us per body  exponent   Exudyn us")
+    print(f"{head}        us   us per body  exponent   Exudyn us   ratio")
     table: list[dict[str, Any]] = []
+    grown: dict[str, float] = {}
     for family, (build, sizes) in FAMILIES.items():
-        last: tuple[int, float] | None = None
+        costs: list[tuple[int, float]] = []
         for n in sizes:
             system = build(n)
-            started = time.perf_counter()
+            started = time.process_time()
             model = system.compile()
-            compiled = time.perf_counter() - started
+            compiled = time.process_time() - started
             q, v = model.initial_state().q, np.zeros(model.nv)
-            us = min(microseconds(lambda m=model, q=q, v=v: m.forward_dynamics(q, v)) for _ in range(3))
-            started = time.perf_counter()
+            peer = beside_exudyn(family, n)
+            us, theirs = np.inf, np.inf
+            for _ in range(3):  # interleaved
+                us = min(us, microseconds(lambda m=model, q=q, v=v: m.forward_dynamics(q, v)))
+                theirs = min(theirs, peer()) if peer else np.inf
+            started = time.process_time()
             da.start_state(model)
-            start = time.perf_counter() - started
+            start = time.process_time() - started
             loops, free = LoopEquations.of(model), np.ones(model.nv, dtype=bool)
             rank = microseconds(lambda e=loops, q=q, f=free: e.rank(q, f), 1) / 1e3
             loads = microseconds(lambda m=model, q=q, v=v: m.dynamics(0.0, q, v), 3) / 1e3
             bodies = len(system.bodies)
-            grows = np.log(us / last[1]) / np.log(bodies / last[0]) if last else np.nan
-            peer = exudyn_scissor(n) if family == "scissor" and n in EXUDYN_SCISSORS else None
+            grows = np.log(us / costs[-1][1]) / np.log(bodies / costs[-1][0]) if costs else np.nan
             sizes_text = f"{family:8s} {n:6d} {bodies:8d} {model.nv:6d} {model.nc:7d} {len(model.independent_rows):8d}"
             times = f"{compiled:11.3f} {start:8.3f} {rank:9.2f} {loads:9.2f} {us:9.1f} {us / bodies:13.3f} {grows:9.2f}"
-            print(f"{sizes_text} {times}" + (f" {peer:11.1f}" if peer else ""))
+            print(f"{sizes_text} {times}" + (f" {theirs:11.1f} {theirs / us:7.1f}" if peer else ""))
             table.append(
-                {"family": family, "n": n, "bodies": bodies, "us": us, "compile": compiled, "exudyn_us": peer}
-                | {"start": start, "rank_ms": rank, "loads_ms": loads}
+                {"family": family, "n": n, "bodies": bodies, "us": us, "compile": compiled}
+                | {"start": start, "rank_ms": rank, "loads_ms": loads, "exudyn_us": theirs if peer else None}
             )
-            last = bodies, us
+            costs.append((bodies, us))
+        large = np.log(np.array(costs[-3:]))
+        grown[family] = float(np.polyfit(large[:, 0], large[:, 1], 1)[0])
+    print("growth with the number of bodies, three largest: " + ", ".join(f"{f} {g:.2f}" for f, g in grown.items()))
     return table
 
 

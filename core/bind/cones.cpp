@@ -35,7 +35,7 @@ void add_cones(nb::module_ &module) {
         if (warm && start.size() != b.size())
           throw nb::value_error("the start of the cone problem does not fit");
         std::copy_n(start.data(), start.size(), solver.lam.begin());
-        solver.solve(p, tolerance, warm);
+        best_kernels().solve_cone_problem(p, solver, tolerance, warm);
         return nb::make_tuple(array_of(solver.lam, b.size()), array_of(solver.u, b.size()), solver.missed,
                               solver.newton_steps, solver.admm_iterations, solver.admm_factorizations);
       },
@@ -56,7 +56,7 @@ void add_cones(nb::module_ &module) {
         ConeSweeps sweeps;
         best_kernels().prepare_sweeps(p, sweeps);
         best_kernels().sweep_cones(p, sweeps, tolerance, most, after.data(), lam.data());
-        assemble_cone_matrix(p, D.data());
+        best_kernels().assemble_cone_matrix(p, D.data());
         return nb::make_tuple(array_of(lam, lam.size()), array_of(after, after.size()), sweeps.missed, sweeps.sweeps,
                               doubles(D.data(), {npy_intp(3 * m), npy_intp(3 * m)}));
       },

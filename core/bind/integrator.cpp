@@ -4,6 +4,7 @@
 #include <cstring>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace dalembert::bind {
 
@@ -213,8 +214,10 @@ nb::tuple Integrator::dense(const Doubles &t, const Doubles &q, const Doubles &v
         ++last;
       restart();
       run.initial_branches = sides_at(t.data()[k]);
+      const bool projects = std::exchange(run.project, false); // rows are ends of steps, and stay as they are
       outcome = model->integrators->start(m, run, memory.data, t.data()[k], row_of(q, k, m.nq), row_of(v, k, m.nv),
                                           row_of(x, k, m.nx));
+      run.project = projects;
       if (outcome == Outcome::reached)
         outcome = model->integrators->dense(m, run, memory.data, t.data()[k + 1] - t.data()[k], row_of(q, k + 1, m.nq),
                                             row_of(v, k + 1, m.nv), row_of(x, k + 1, m.nx), fractions.data() + first,

@@ -48,6 +48,7 @@ enum class Extent {
   x_parameters,
   rows_parameters,
   parameters,
+  output_weights,
 };
 
 // points: how many, of kernels that look at points; 0: one, without an axis of its own; or how many directions of
@@ -137,6 +138,8 @@ inline Shape shape_of(Extent extent, const ModelData &m, std::ptrdiff_t points =
     return {2, nc, points};
   case Extent::parameters:
     return {1, points, 1};
+  case Extent::output_weights:
+    return {1, 24 * std::ptrdiff_t(m.users) + 6 * std::ptrdiff_t(connection_count(m)) + nv, 1};
   }
   return {1, 0, 1};
 }

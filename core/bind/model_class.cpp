@@ -143,6 +143,7 @@ void add_model(nb::module_ &module) {
                      return m.kernels->bytes_one(m.data, call);
                    })
       .def_prop_ro("_widest_front", [](const BoundModel &m) { return m.data.all_loop_plan.max_width; })
+      .def_prop_ro("_uses_newton_fronts", [](const BoundModel &m) { return m.data.fronts.pays_kept != 0; })
       .def_prop_ro("_eliminates_loops", [](const BoundModel &m) { return m.data.loop_plan.step_count > 0; })
       .def_prop_ro("nb", [](const BoundModel &m) { return m.data.users; })
       .def_prop_ro("nq", [](const BoundModel &m) { return m.data.nq; })

@@ -11,6 +11,7 @@
 #include "bind/inverse_kinematics.hpp"
 #include "bind/kernel_methods.hpp"
 #include "bind/mass_factor.hpp"
+#include "bind/newton_factor.hpp"
 #include "bind/model_class.hpp"
 #include "bind/natural.hpp"
 #include "bind/soft_contact.hpp"
@@ -40,6 +41,7 @@ NB_MODULE(_core, module) {
     throw nb::python_error();
   add_model(module);
   add_mass_factor(module);
+  add_newton_factor(module);
   add_conditions(module);
   add_integrator(module);
   add_state_reader(module);

@@ -306,13 +306,13 @@ template <class T> void evaluate_loop_constraints(const ModelData &m, Workspace<
   }
 }
 
-void cut_joints(const ModelData &m, Workspace<double> &ws, double *q, double *v, double *a) {
+template <class T> static void put_cut_joints(const ModelData &m, Workspace<T> &ws, T *q, T *v, T *a) {
   for (int k = 0; k < m.loop_constraint_count; ++k) {
     const LoopConstraintData &constraint = m.loop_constraints[k];
     if (!constraint.nv)
       continue;
-    const LoopConstraintPose<double> place = loop_constraint_pose(m, ws, constraint);
-    JointMotion<double> joint_motion;
+    const LoopConstraintPose<T> place = loop_constraint_pose(m, ws, constraint);
+    JointMotion<T> joint_motion;
     loop_joint_motion(m, ws, constraint, place.relative, joint_motion);
     for (int j = 0; q && j < constraint.nq; ++j)
       q[constraint.q + j] = joint_motion.q[j];
@@ -320,12 +320,17 @@ void cut_joints(const ModelData &m, Workspace<double> &ws, double *q, double *v,
       v[constraint.v + j] = face_speed(joint_motion, place.relative, j);
     if (!a)
       continue;
-    const Motion<double> A = loop_constraint_acceleration(m, ws, constraint, place);
+    const Motion<T> A = loop_constraint_acceleration(m, ws, constraint, place);
     for (int j = 0; j < constraint.nv; ++j)
       a[constraint.v + j] =
           dot(joint_motion.D[j].w, A.w - joint_motion.bias.w) + dot(joint_motion.D[j].v, A.v - joint_motion.bias.v);
   }
 }
+
+void cut_joints(const ModelData &m, Workspace<double> &ws, double *q, double *v, double *a) {
+  put_cut_joints(m, ws, q, v, a);
+}
+void cut_joints(const ModelData &m, Workspace<Pack> &ws, Pack *q, Pack *v, Pack *a) { put_cut_joints(m, ws, q, v, a); }
 
 template <class T> void cut_coordinate(const ModelData &m, Workspace<T> &ws, const LoopConstraintData &constraint,
                                        int k, T &coordinate, T *row) {

@@ -81,6 +81,7 @@ DALEMBERT_INLINE T face_speed(const JointMotion<T> &joint_motion, const Relative
 // Coordinates of all cut joints, their velocities and accelerations (ModelData::cut_nq, cut_nv, cut_nv; null where they
 // are not wanted); frames stand in the world, with velocities and accelerations as far as is wanted.
 void cut_joints(const ModelData &m, Workspace<double> &ws, double *q, double *v, double *a);
+void cut_joints(const ModelData &m, Workspace<Pack> &ws, Pack *q, Pack *v, Pack *a);
 
 // The coordinate that goes with velocity k of a cut joint and, unless null, its row (nv) on the velocities of the
 // trees, after evaluate_loop_constraints.

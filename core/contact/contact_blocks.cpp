@@ -1,6 +1,8 @@
 #include "contact/contact_blocks.hpp"
 #include "constraints/loop_constraints.hpp"
 #include "constraints/loop_response.hpp"
+#include "elements/elements.hpp"
+#include "numerics/block_rows.hpp"
 #include "tree/joint_maps.hpp"
 #include "tree/kinematics.hpp"
 #include "tree/manifold.hpp"
@@ -41,6 +43,15 @@ void find_blocks(const ModelData &m, ContactSteps &c) {
                              !b.is_regularized && b.last == c.block_first[k] && b.mass > 0.0;
     c.all_free = c.all_free && c.free_blocks[k].alone;
   }
+  c.has_joint_terms = false;
+  for (int k = 0; k < m.element_count && !m.nc; ++k) {
+    if (!acts_on_one_joint(m, m.elements[k]))
+      continue;
+    c.has_joint_terms = true;
+    for (int i = 1; i <= m.nb; ++i) // its factors are needed
+      if (const int dof = m.ports[m.elements[k].port].dof - m.bodies[i].v; dof >= 0 && dof < m.bodies[i].nv)
+        c.free_blocks[std::size_t(c.block[std::size_t(i)])].alone = c.all_free = false;
+  }
   const auto block_of = [&](std::int32_t dof) { // with cut joints there is one block
     const auto above = std::upper_bound(c.block_start.begin(), c.block_start.end(), std::min(dof, m.nv - 1));
     return std::int32_t(above - c.block_start.begin()) - 1;
@@ -70,10 +81,17 @@ void set_free_block(const BodyData &b, FreeBlock &block) {
   block.center[0] = c.x, block.center[1] = c.y, block.center[2] = c.z;
 }
 
-void move_bodies(const RunContext &i, ContactSteps &c, const double *q, const double *v) {
+void move_bodies(const RunContext &i, ContactSteps &c, const double *q, const double *v, bool placed) {
   const ModelData &m = i.m;
   Workspace<double> &ws = frames_of(i);
-  place_and_move(m, ws, q, v);
+  if (placed) {
+    start_at_ground(m, ws, false);
+    place_in_world(m, ws);
+    compute_velocities(m, ws, q, v);
+    move_in_world(m, ws, v);
+  } else {
+    place_and_move(m, ws, q, v);
+  }
   c.motions.assign(6 * (std::size_t(m.nb) + 1), 0.0);
   for (int k = 1; k <= m.nb; ++k) {
     const Vec3<double> w = mul(ws.X_W[k].R, ws.w[k]), u = mul(ws.X_W[k].R, ws.u[k]);
@@ -244,8 +262,13 @@ void respond_to_contacts(const RunContext &i, ContactSteps &c, const std::vector
     if (std::none_of(c.row_blocks.begin(), c.row_blocks.end(), is_tree))
       return;
     const unsigned char *held = i.run.conditions.acceleration_prescribed;
-    if (!factored || (prescribed != held && !(prescribed && held && std::equal(held, held + m.nv, prescribed))))
+    if (!factored || (prescribed != held && !(prescribed && held && std::equal(held, held + m.nv, prescribed)))) {
+      const JointTerms<double> &terms = i.work.motion.system.joint_terms;
+      if (factored && c.has_joint_terms)
+        loops.ws.step_damping = terms.slopes, loops.ws.step_stiffness = terms.slopes + m.nv;
       factorize<double>(m, loops.ws, q, prescribed);
+      loops.ws.step_damping = loops.ws.step_stiffness = nullptr;
+    }
     sort_by_block(c);
     for (std::size_t block = 0; block + 1 < c.block_start.size(); ++block)
       if (c.order_begin[block] < c.order_begin[block + 1] && is_tree(std::int32_t(block)))
@@ -274,17 +297,6 @@ void respond_to_contacts(const RunContext &i, ContactSteps &c, const std::vector
     }
 }
 
-// the rows of a side with a fixed number of velocities, 0: any
-template <int N> static void add_row_velocity(const double *J, const double *v, int size, double u[3]) {
-  const int n = N ? N : size;
-  for (int e = 0; e < 3; ++e) {
-    double sum = 0.0;
-    for (int f = 0; f < n; ++f)
-      sum += J[e * n + f] * v[f];
-    u[e] += sum;
-  }
-}
-
 void row_velocity(const ContactSteps &c, std::size_t row, const double *v, double u[3]) {
   u[0] = u[1] = u[2] = 0.0;
   for (std::size_t side = 0; side < 2; ++side) {
@@ -293,7 +305,7 @@ void row_velocity(const ContactSteps &c, std::size_t row, const double *v, doubl
       continue;
     const int start = c.block_start[std::size_t(block)], size = c.block_start[std::size_t(block) + 1] - start;
     const double *J = c.J.data() + c.at[2 * row + side];
-    size == 6 ? add_row_velocity<6>(J, v + start, size, u) : add_row_velocity<0>(J, v + start, size, u);
+    size == 6 ? add_block_velocity<6>(J, v + start, size, u) : add_block_velocity<0>(J, v + start, size, u);
   }
 }
 
@@ -308,8 +320,7 @@ void add_response(const ContactSteps &c, std::size_t begin, std::size_t end, con
         continue;
       const int start = c.block_start[std::size_t(block)], size = c.block_start[std::size_t(block) + 1] - start;
       const double *Y = c.Y.data() + c.at[2 * k + side];
-      for (int f = 0; f < size; ++f)
-        v[start + f] += Y[f] * impulse[0] + Y[size + f] * impulse[1] + Y[2 * size + f] * impulse[2];
+      size == 6 ? add_block_impulse<6>(Y, impulse, size, v + start) : add_block_impulse<0>(Y, impulse, size, v + start);
     }
   }
 }

@@ -18,8 +18,9 @@ namespace dalembert::DALEMBERT_ISA {
 // blocks of the model, once for a run
 void find_blocks(const ModelData &m, ContactSteps &c);
 
-// frames in the world and their motion at q, v; motions of the bodies in `c.motions`, of cut joints in `c.cut_q`, `c.cut_v`
-void move_bodies(const RunContext &i, ContactSteps &c, const double *q, const double *v);
+// Frames in the world and their motion at q, v; motions of the bodies in `c.motions`, of cut joints in `c.cut_q`,
+// `c.cut_v`. placed: frames stand in their parents at q already.
+void move_bodies(const RunContext &i, ContactSteps &c, const double *q, const double *v, bool placed = false);
 
 // J and Y of all rows in their order, at the configuration of `move_bodies`; factors are those of this configuration.
 // factored: the last evaluation of the equations of motion was at q; free bodies then respond by themselves.

@@ -24,6 +24,7 @@ struct ClosedPoint {
   double direction[3]; // slip where a step begins, unit, world axes; of a joint: its sign, 0, 0
   double slow_slip;    // slip velocity where the last step ended, if it was one of rest; 0: it was not, m/s
   double fastest;      // largest slip velocity since it has last stuck, m/s
+  double scale;        // largest scale of it (contact/contact_motion.hpp) since then, m/s; of joints 0
 
   bool touches() const { return stop < 0 && joint < 0; }
   bool slides_with_friction() const { return mode == ContactMode::slides && friction > 0.0 && stop < 0; }
@@ -88,8 +89,9 @@ struct ContactEvents {
   double max_rate = 1000.0;                         // changes per second
   double closed_gap = 1e-9;                         // m: points closer than this are closed at a change
   double overlap = 1e-10;                           // m: a gap that falls below minus this closes
-  double rest_tol = 1e-9, relative_rest_tol = 1e-9; // velocity at rest: m/s, and of the largest slip velocity
+  double rest_tol = 1e-9, relative_rest_tol = 1e-9; // velocity at rest: m/s, and of the largest scale of slip
   double hop_height = 1e-9;                         // m: rebounds lower than this are none
+  static constexpr double well_above = 100.0;
   ImpactLaw impact_law = ImpactLaw::at_once;
 
   std::vector<ClosedPoint> closed;
@@ -99,8 +101,13 @@ struct ContactEvents {
   std::vector<double> known_times;
   std::vector<std::vector<ClosedPoint>> known_modes;
 
-  // m/s or rad/s: a slower point or joint is at rest
-  double rest_speed(const ClosedPoint &p) const { return widening * (rest_tol + relative_rest_tol * p.fastest); }
+  // m/s or rad/s: A slower point or joint is at rest. A point whose slip was well above the errors of its terms counts as
+  // at rest within them: they keep its slip from becoming smaller. One that begins to slide is slower for a while.
+  double resting(const ClosedPoint &p) const {
+    const bool slid = p.fastest > well_above * relative_rest_tol * p.scale;
+    return rest_tol + relative_rest_tol * (slid ? std::max(p.fastest, p.scale) : p.fastest);
+  }
+  double rest_speed(const ClosedPoint &p) const { return widening * resting(p); }
 
   // whether an effort along a row moves anything; it does not at dead points of loops
   bool responds(std::size_t row) const { return D[row * 3 * closed.size() + row] > 0.0; }

@@ -46,7 +46,7 @@ double ContactImpact::impulses(double part) {
   ConeSolver &solver = e.rows.solver;
   solver.reserve(int(n));
   const double scale = largest(e.u);
-  solver.solve({int(n), acting_D.data(), shifted.data(), mu.data()}, cone_tol * scale, false);
+  solve_cone_problem({int(n), acting_D.data(), shifted.data(), mu.data()}, solver, cone_tol * scale, false);
   if (!(solver.missed <= solved_tol * scale))
     return std::nan("");
   found.assign(solver.lam.begin(), solver.lam.begin() + std::ptrdiff_t(3 * n));

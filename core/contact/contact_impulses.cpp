@@ -40,10 +40,11 @@ std::int32_t root_of(std::vector<std::int32_t> &parent, std::int32_t k) {
 // names of dry friction of a joint in the memory
 constexpr std::uint64_t joint_key = ~std::uint64_t(0);
 
-const ContactMemory *remembered(const ContactSteps &c, std::uint64_t shapes, std::uint64_t features) {
+const ContactMemory *remembered(const std::vector<ContactMemory> &memory, std::uint64_t shapes,
+                                std::uint64_t features) {
   const ContactMemory wanted{shapes, features, {}, false};
-  const auto found = std::lower_bound(c.memory.begin(), c.memory.end(), wanted);
-  return found != c.memory.end() && !(wanted < *found) ? &*found : nullptr;
+  const auto found = std::lower_bound(memory.begin(), memory.end(), wanted);
+  return found != memory.end() && !(wanted < *found) ? &*found : nullptr;
 }
 
 // islands of blocks that touch, and the rows in their order
@@ -119,7 +120,7 @@ void solve_dense(ContactSteps &c, const ConeBlocks &p, std::size_t begin, std::s
   assemble_cone_matrix(p, c.D.data());
   c.solver.reserve(p.m);
   c.solver.lam.assign(mine, mine + size);
-  c.solver.solve({p.m, c.D.data(), c.b.data(), p.mu}, c.tolerance, true);
+  solve_cone_problem({p.m, c.D.data(), c.b.data(), p.mu}, c.solver, c.tolerance, true);
   c.change.resize(3 * end);
   for (std::size_t k = 0; k < size; ++k)
     c.change[3 * begin + k] = c.solver.lam[k] - mine[k], mine[k] = c.solver.lam[k];
@@ -136,12 +137,13 @@ double solve_island(ContactSteps &c, std::size_t begin, std::size_t end, const d
   if (dense)
     set_free_velocities(c, p, begin, v);
   add_response(c, begin, end, lam, v);
-  prepare_sweeps(p, c.sweeper);
   if (!dense) {
+    prepare_sweeps(p, c.sweeper);
     const bool done = sweep_cones(p, c.sweeper, sweep_tolerance, c.max_sweeps, v, lam + 3 * begin);
     c.sweeps += c.sweeper.sweeps;
     return done ? 0.0 : c.sweeper.missed;
   }
+  prepare_scales(p, c.sweeper);
   if (residual_of_blocks(p, c.sweeper, v, lam + 3 * begin) <= c.tolerance) // what rests
     return 0.0;
   solve_dense(c, p, begin, end, v, lam);
@@ -222,7 +224,7 @@ void set_rows(const ModelData &m, ContactSteps &c, const std::vector<ScenePoint>
     row.known = false;
     set_axes(p.normal, row.axes);
     std::fill_n(row.start, 3, 0.0);
-    if (const ContactMemory *last = remembered(c, key_of(p.shapes), key_of(p.features))) {
+    if (const ContactMemory *last = remembered(c.memory, key_of(p.shapes), key_of(p.features))) {
       row.known = true;
       if (last->sticks)
         row.mu = material.static_friction;
@@ -254,7 +256,7 @@ void set_rows(const ModelData &m, ContactSteps &c, const std::vector<ScenePoint>
     row.static_friction = c.friction[k].at_rest, row.known = false;
     std::fill_n(row.start, 3, 0.0);
     std::fill_n(row.axes, 9, 0.0);
-    if (const ContactMemory *last = remembered(c, joint_key, k)) {
+    if (const ContactMemory *last = remembered(c.memory, joint_key, k)) {
       row.known = true;
       if (last->sticks)
         row.mu = c.friction[k].at_rest;
@@ -331,6 +333,18 @@ static void next_start(const ContactRow &row, const double lam[3], double h, boo
   if (!swept && change <= small_change * force[2])
     for (int e = 0; e < 3; ++e)
       force[e] = 0.5 * (force[e] + row.start[e]);
+}
+
+bool was_pressed(const ContactSteps &c, const ScenePoint &p) {
+  return remembered(c.memory, key_of(p.shapes), key_of(p.features)) ||
+         remembered(c.earlier, key_of(p.shapes), key_of(p.features));
+}
+
+bool touches_others(const ContactSteps &c, const ScenePoint &p, std::int32_t shape) {
+  return std::any_of(c.memory.begin(), c.memory.end(), [&](const ContactMemory &last) {
+    const bool is_of_shape = std::int32_t(last.shapes >> 32) == shape || std::int32_t(last.shapes) == shape;
+    return is_of_shape && last.shapes != joint_key && last.shapes != key_of(p.shapes);
+  });
 }
 
 static void keep_impulse(ContactSteps &c, const std::vector<ScenePoint> &points, std::size_t k, double h, bool swept) {

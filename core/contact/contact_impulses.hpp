@@ -25,6 +25,10 @@ void solve_impulses(ContactSteps &c, const ContactTiming &timing, double t);
 // are closed up to the tolerances. The displacement is in `c.displacement`.
 bool remove_overlaps(const ModelData &m, ContactSteps &c, const std::vector<double> &gaps, const ContactTiming &timing);
 
+// Whether a point carried a load in the last part of a step, or in the step before; whether a shape did at other pairs.
+bool was_pressed(const ContactSteps &c, const ScenePoint &p);
+bool touches_others(const ContactSteps &c, const ScenePoint &p, std::int32_t shape);
+
 // keeps the impulses of a time h for the next step
 void keep_impulses(ContactSteps &c, const std::vector<ScenePoint> &points, double h);
 

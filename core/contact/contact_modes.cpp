@@ -13,7 +13,7 @@ constexpr double slip_tol = 1e-11;            // tangential accelerations, of th
 constexpr double bound_tol = 1e-7;            // of bounds of friction: points below do not slide
 constexpr double passing_tol = 1e-9;          // of accelerations: rows that efforts do not move pass their rest from here
 constexpr double least_acceleration = 1e-9;   // m/s^2: scale where nothing accelerates
-constexpr double slip_scale = 1e6;            // of the accelerations: velocities of sliding points in (1)
+constexpr double large_slip = 1e6;            // of the accelerations: velocities of sliding points in (1)
 constexpr int max_rounds = 8;                 // of points that come to rest as others do
 constexpr std::size_t frequent_changes = 500; // at the highest rate of changes
 constexpr std::size_t stagnant_changes = 60;  // within the time of no progress
@@ -40,6 +40,7 @@ struct ModeDecision {
     change.t = t, change.restitution_part = 1.0;
   }
 
+  const Workspace<double> &frames() const { return i.work.motion.system.loops.ws; }
   const double *poses() const { return reinterpret_cast<const double *>(i.work.motion.system.loops.ws.X_W); }
   Outcome fail(ContactFailure why) {
     e.failure = why, e.failure_time = t, e.failed = e.closed;
@@ -72,7 +73,7 @@ struct ModeDecision {
     for (ClosedPoint &p : found)
       for (const ClosedPoint &old : e.closed)
         if (p.is(old))
-          p.mode = old.mode, p.fastest = old.fastest, std::copy_n(old.axis, 3, p.axis);
+          p.mode = old.mode, p.fastest = old.fastest, p.scale = old.scale, std::copy_n(old.axis, 3, p.axis);
     e.closed = std::move(found);
   }
 
@@ -124,6 +125,8 @@ struct ModeDecision {
       double *u = e.u.data() + 3 * k;
       const double slip = std::hypot(u[0], u[1]), *axes = e.rows.rows[k].axes;
       p.fastest = std::max(p.fastest, slip);
+      if (p.touches())
+        p.scale = std::max(p.scale, slip_scale(frames(), e.rows, e.points[k]));
       p.carries = !is_driven(p);
       if (!p.carries) {
         mu[k] = no_bound, p.mode = ContactMode::slides, p.direction[0] = 1.0, p.direction[1] = p.direction[2] = 0.0;
@@ -188,10 +191,10 @@ struct ModeDecision {
           double own = 0.0;
           for (std::size_t j = 0; j < size; ++j)
             own += e.D[(3 * k + f) * size + j] * solver.lam[j];
-          shifted[3 * k + f] = slip_scale * scale * u[f] / slip - own;
+          shifted[3 * k + f] = large_slip * scale * u[f] / slip - own;
         }
       }
-      solver.solve({int(n), e.D.data(), shifted.data(), mu.data()}, cone_tol * scale, round > 0);
+      solve_cone_problem({int(n), e.D.data(), shifted.data(), mu.data()}, solver, cone_tol * scale, round > 0);
       solved = solver.missed <= solved_tol * scale;
     }
     e.lam.assign(solver.lam.begin(), solver.lam.begin() + std::ptrdiff_t(size));
@@ -530,7 +533,7 @@ struct ModeDecision {
         return outcome;
       for (ClosedPoint &p : e.closed)
         if (p.mode == ContactMode::sticks)
-          p.fastest = 0.0;
+          p.fastest = p.scale = 0.0;
     }
     if (has_changed()) {
       ++e.change_count;

@@ -140,6 +140,17 @@ void respond_to_closed(const RunContext &i, ContactEvents &e, double t, const do
       e.D.data());
 }
 
+double slip_scale(const Workspace<double> &ws, const ContactSteps &c, const ScenePoint &p) {
+  double sum = 0.0;
+  for (int end = 0; end < 2; ++end) {
+    const double *motion = c.motions.data() + 6 * p.places[end];
+    const Vec3<double> r = read(end ? p.on_second : p.on_first) - ws.X_W[p.places[end]].p, w = read(motion),
+                       u = read(motion + 3);
+    sum += std::sqrt(dot(u, u)) + std::sqrt(dot(w, w) * dot(r, r));
+  }
+  return sum;
+}
+
 void closed_velocities(ContactEvents &e, const double *v) {
   e.u.resize(3 * e.rows.rows.size());
   for (std::size_t k = 0; k < e.rows.rows.size(); ++k)
@@ -237,7 +248,7 @@ static void set_slip_forces(ContactEvents &e) {
     const double size = std::hypot(along[0], along[1]);
     along[0] /= size, along[1] /= size;
     const double slip = std::hypot(u[0], u[1]);
-    if (slip > least_slip) {
+    if (slip > std::max(e.resting(closed), least_slip)) {
       const double s = u[0] * along[0] + u[1] * along[1], beyond = s < 0.0 ? -2.0 * s : 0.0;
       along[0] = (u[0] + beyond * along[0]) / slip, along[1] = (u[1] + beyond * along[1]) / slip;
     }

@@ -11,7 +11,8 @@
 //
 // Where rows depend on each other, lam is the shortest solution; accelerations are the same for all of them, unless
 // points slide in different directions. Beyond a reversal of the slip within a step, its direction is continued: with d
-// the direction where the step begins, s = u_t.d and u_t - s d = p, friction is along (|s| d + p) / |u_t|.
+// the direction where the step begins, s = u_t.d and u_t - s d = p, friction is along (|s| d + p) / |u_t|. Below the
+// velocity of rest it is along d: slip that begins keeps the direction that was determined for it.
 #pragma once
 
 #include "contact/contact_blocks.hpp"
@@ -31,6 +32,9 @@ constexpr int rates_of_point = 27; // rates of axes (9), of both points (6), pad
 void place_closed(const RunContext &i, ContactEvents &e, const double *q, const double *v);
 // rows, J, Y and D of the closed points; after place_closed
 void respond_to_closed(const RunContext &i, ContactEvents &e, double t, const double *q);
+// Sum of the sizes of the terms of a slip velocity, of both bodies at a point, m/s: its rounding and its errors are of
+// this scale. After move_bodies.
+double slip_scale(const Workspace<double> &ws, const ContactSteps &c, const ScenePoint &p);
 // u of all rows in e.u
 void closed_velocities(ContactEvents &e, const double *v);
 // w0 of (1) in e.b, for accelerations a; after place_closed, before respond_to_closed

@@ -91,7 +91,15 @@ struct FreeBlock {
   double given[10] = {};  // mass, first moment, inertia about the origin of F: those of what follows
   double center[3] = {};  // of mass, in F
   double over_mass = 0.0; // 1 / mass
-  double turns[6] = {};   // inverse of the inertia about the centre
+  double turns[6] = {};   // inverse of the inertia about the centre: xx, xy, xz, yy, yz, zz
+
+  // whether the inertia is that of a ball
+  bool turns_evenly() const {
+    const double least = 1e-9 * turns[0];
+    const auto differ = [&](double a, double b) { return a - b > least || b - a > least; };
+    return !(differ(turns[3], turns[0]) || differ(turns[5], turns[0]) || differ(turns[1], 0.0) ||
+             differ(turns[2], 0.0) || differ(turns[4], 0.0));
+  }
 };
 
 // A part of a step, or an impact within it, with its solution: what derivatives of the step need
@@ -111,6 +119,14 @@ struct ContactPart {
   bool swept;                      // the impulses are those of sweeps
 };
 
+// Space of the bisection for the largest restitution that adds no energy: by island, but for rows and velocities.
+struct RestitutionWorkspace {
+  std::vector<ContactRow> rows; // as described, before impulses
+  std::vector<double> free;
+  std::vector<double> part, low, high, work, size;
+  std::vector<unsigned char> lowered, gains;
+};
+
 struct ContactSteps {
   const ContactScene *scene = nullptr;
   std::vector<JointStop> stops;
@@ -125,7 +141,7 @@ struct ContactSteps {
   // of the last step
   std::vector<ContactRow> rows;       // in the order of their islands
   std::vector<ContactMemory> memory;  // in order
-  std::vector<ContactMemory> earlier; // before the last step, in a run with events
+  std::vector<ContactMemory> earlier; // before the last step
   bool keeps_parts = false;
   std::vector<ContactPart> parts; // since they were taken
   ContactLog log;
@@ -140,6 +156,7 @@ struct ContactSteps {
   std::vector<std::int32_t> block, block_start, block_first, block_last; // of each body; of each block
   std::vector<FreeBlock> free_blocks;
   bool all_free = false; // every block is a free body
+  bool has_joint_terms = false; // elements act along single coordinates: damping and stiffness within a step
   bool has_cut_joints = false; // rows of cut joints act
   std::vector<double> cut_q, cut_v, cut_a; // motion of cut joints: see contact/joint_rows.hpp
   std::vector<std::int32_t> row_blocks, order, order_begin, order_next;
@@ -150,6 +167,7 @@ struct ContactSteps {
   std::vector<double> u_before, u_after; // velocities of the rows before the step and after it: 3 for each
   std::vector<double> before;  // velocities before contact, in the axes of the middle of the step
   std::vector<double> free;    // velocities without contact
+  RestitutionWorkspace restitution;
   ConeSolver solver;
   ConeSweeps sweeper;
   std::unique_ptr<ContactSearch> search, impact_search; // in the middle of a step; at impacts

@@ -360,8 +360,10 @@ bool set_slip_directions(const RunContext &i, ContactEvents &e, const double *q,
     }
     const double slip = std::sqrt(dot(u, u));
     p.fastest = std::max(p.fastest, slip);
-    const bool slow = !(slip > e.rest_tol + e.relative_rest_tol * p.fastest);
-    rests = rests || (slow && p.slow_slip > 0.0 && slip < 2.0 * p.slow_slip); // it does not speed up
+    if (p.touches())
+      p.scale = std::max(p.scale, slip_scale(i.work.motion.system.loops.ws, e.rows, e.points[k]));
+    const bool slow = !(slip > e.resting(p));
+    rests = rests || (slow && p.slow_slip > 0.0 && slip < p.slow_slip); // it does not speed up
     p.slow_slip = slow ? slip : 0.0;
     if (!slow)
       p.direction[0] = u.x / slip, p.direction[1] = u.y / slip, p.direction[2] = u.z / slip;

@@ -328,8 +328,86 @@ template <class T> static DALEMBERT_INLINE T joint_effort(const EvaluationContex
   return linear_law(in).force;
 }
 
+// ---- slopes of elements along one coordinate of a tree: EvaluationContext::joint_slopes
+
+bool acts_on_one_joint(const ModelData &m, const ElementData &e) {
+  return e.ports == 1 && e.form != LawForm::dry_friction && e.form != LawForm::contact && e.form != LawForm::inputs &&
+         m.ports[e.port].measure == Measure::joint && m.ports[e.port].constraint < 0;
+}
+
+namespace {
+
+constexpr double slope_step = 1e-6; // of 1 plus the measure, or its rate
+
+template <class T> void add_slopes(const ModelData &m, const EvaluationContext<T> &at, const ElementData &e,
+                                   const T &damping, const T &stiffness) {
+  const int dof = m.ports[e.port].dof, nv = m.nv;
+  for (int first = 0; first < (e.bounded ? 4 : 2) * nv; first += 2 * nv) {
+    T &c = at.joint_slopes[first + dof], &k = at.joint_slopes[first + nv + dof];
+    c = c + larger(T(0.0), damping), k = k + larger(T(0.0), stiffness);
+  }
+}
+
+// An element with its slopes, from n inputs of its law: by dual numbers.
+[[maybe_unused]] void answer_with_slopes(const ModelData &m, const EvaluationContext<double> &at, const ElementData &e,
+                                         double *in, int n, double *outputs) {
+  if (at.branches.switching_values) // they are left there
+    answer<Want::forces>(m, at, e, in, n, outputs);
+  EvaluationContext<Dual> own{Dual(at.t), at.parameters, at.callback_laws};
+  own.values = at.duals, own.numbers = at.numbers, own.functions = at.functions;
+  own.branches.held = at.branches.held;
+  Dual with_slopes[max_law_inputs], answers[max_law_outputs];
+  for (int k = 0; k < n; ++k)
+    with_slopes[k] = Dual(in[k]);
+  with_slopes[1].slope.set(0, 1.0), with_slopes[2].slope.set(1, 1.0);
+  answer<Want::forces>(m, own, e, with_slopes, n, answers);
+  for (int k = 0; k < 1 + e.states; ++k)
+    outputs[k] = answers[k].value;
+  for (int k = 2 + e.states; k < 2 + e.states + e.signals; ++k)
+    outputs[k] = answers[k].value;
+  add_slopes(m, at, e, -answers[0].slope[1], -answers[0].slope[0]);
+}
+
+// The same by differences. States of elements stay as they are.
+template <class T> void answer_with_slopes(const ModelData &m, const EvaluationContext<T> &at, const ElementData &e,
+                                           T *in, int n, T *outputs) {
+  answer<Want::forces>(m, at, e, in, n, outputs);
+  EvaluationContext<T> own = at;
+  own.branches.switching_values = nullptr;
+  T changed[max_law_inputs], others[max_law_outputs], slopes[2];
+  std::copy_n(in, n, changed);
+  for (int k = 0; k < 2; ++k) {
+    const T &x = in[1 + k], step = slope_step * (1.0 + absolute(x));
+    changed[1 + k] = x + step;
+    answer<Want::forces>(m, own, e, changed, n, others);
+    slopes[k] = (outputs[0] - others[0]) / step;
+    changed[1 + k] = x;
+  }
+  add_slopes(m, at, e, slopes[1], slopes[0]);
+}
+
+// an actuator at its bound gives no more
+template <class T> void take_back_slopes(const ModelData &m, const EvaluationContext<T> &at) {
+  for (int k = 0; k < m.actuator_count; ++k) {
+    const PortData &port = m.ports[m.actuators[k].port];
+    if (port.constraint >= 0)
+      continue;
+    const T zero(0.0);
+    const auto bounded = less(T(m.actuators[k].bound), absolute(at.requested_effort[k]));
+    for (int kind = 0; kind < 2; ++kind) {
+      T &all = at.joint_slopes[kind * m.nv + port.dof];
+      all = all - select(bounded, at.joint_slopes[(2 + kind) * m.nv + port.dof], zero);
+    }
+  }
+}
+
+} // namespace
+
 template <class T> void apply_elements(const ModelData &m, Workspace<T> &ws, const EvaluationContext<T> &at, const T *q,
                                        const T *v, T *tau, T *cut) {
+  if (at.joint_slopes)
+    for (int f = 0; f < 4 * m.nv; ++f)
+      at.joint_slopes[f] = T(0.0);
   const auto apply_force = [&](int body, const Load<T> &load) { // never ground
     ws.p_A[body].n -= load.n;
     ws.p_A[body].f -= load.f;
@@ -347,14 +425,28 @@ template <class T> void apply_elements(const ModelData &m, Workspace<T> &ws, con
         request(e, outputs);
       },
       [&](const ElementData &e) {
-        if (!acts_along_joint(m, e))
-          return false;
+        if (!acts_along_joint(m, e)) {
+          if (!at.joint_slopes || !acts_on_one_joint(m, e))
+            return false;
+          Measured<T> measured[1];
+          T in[max_law_inputs], outputs[max_law_outputs];
+          const int n = gather<Want::forces>(m, ws, at, e, q, v, measured, in);
+          answer_with_slopes(m, at, e, in, n, outputs);
+          keep(at, e, outputs);
+          distribute(m, ws, e, measured, outputs, tau, cut, apply_force);
+          request(e, outputs);
+          return true;
+        }
         const PortData &port = m.ports[e.port];
         T effort = joint_effort(at, e, port, q, v);
         tau[port.dof] = tau[port.dof] + effort;
         request(e, &effort);
+        if (at.joint_slopes && e.form == LawForm::linear)
+          add_slopes(m, at, e, parameter(at, e.parameter + 1), parameter(at, e.parameter));
         return true;
       });
+  if (at.joint_slopes)
+    take_back_slopes(m, at);
   for (int k = 0; k < m.actuator_count; ++k) { // what is beyond the bound is taken back
     const PortData &port = m.ports[m.actuators[k].port];
     const T beyond = within(at.requested_effort[k], m.actuators[k].bound) - at.requested_effort[k];

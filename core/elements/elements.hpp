@@ -16,6 +16,9 @@ namespace dalembert::DALEMBERT_ISA {
 template <class T> void apply_elements(const ModelData &m, Workspace<T> &ws, const EvaluationContext<T> &at, const T *q,
                                        const T *v, T *tau, T *cut);
 
+// whether an element acts along one coordinate of a tree, by a smooth law
+bool acts_on_one_joint(const ModelData &m, const ElementData &e);
+
 // One of them: of each port the load on its end B, [moment; force] at its origin, world axes; at a joint of a tree its
 // effort in force.x. Rates of its states and its signals as above.
 template <class T> void evaluate_element(const ModelData &m, Workspace<T> &ws, const EvaluationContext<T> &at,

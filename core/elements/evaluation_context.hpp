@@ -23,6 +23,10 @@ template <class T> struct EvaluationContext {
   T *requested_effort =
       nullptr;               // ModelData::actuator_count: demand on the actuators at each bounded joint, all together
   LawBranches<T> branches{}; // of all elements
+  // 4 nv: damping and stiffness that elements along one coordinate of a tree have at each degree of freedom (their slopes
+  // by its rate and by its position), of all elements, then of those that actuators bound; null: not wanted
+  T *joint_slopes = nullptr;
+  Dual *duals = nullptr; // of numbers, for them: space for programs
   const T *varied = nullptr; // parameters with slopes, in place of `parameters`; null: these are constant
 };
 

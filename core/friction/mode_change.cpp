@@ -328,6 +328,19 @@ void apply_modes(const RunContext &i, FrictionRun &f) {
   i.run.max_step = f.holding.holds ? f.longest_stuck_step : f.longest_step;
 }
 
+// Names the rows at rest, and the sliding rows that cannot be stopped; without any of them, those with friction by load.
+static void name_failed_rows(FrictionRun &f) {
+  const ChangeWorkspace &w = f.change;
+  std::vector<std::int32_t> &failed = f.failed_rows;
+  failed.assign(w.rows.begin(), w.rows.end());
+  failed.insert(failed.end(), w.jams.begin(), w.jams.end());
+  for (int k = 0; failed.empty() && k < f.count(); ++k)
+    if (f.rows[at(k)].load >= 0 && f.modes.sign[at(k)] != 0.0)
+      failed.push_back(k);
+  std::sort(failed.begin(), failed.end());
+  failed.erase(std::unique(failed.begin(), failed.end()), failed.end());
+}
+
 static ModeChange change_modes(const RunContext &i, FrictionRun &f, const std::vector<std::int32_t> &passed,
                                bool jams) {
   RunWorkspace &work = i.work;
@@ -359,7 +372,7 @@ static ModeChange change_modes(const RunContext &i, FrictionRun &f, const std::v
   }
   if (change.undecided && f.failure == FrictionFailure::none) {
     f.failure = change.not_finite ? FrictionFailure::not_finite : FrictionFailure::no_solution;
-    f.failed_rows.assign(w.rows.begin(), w.rows.end());
+    name_failed_rows(f);
   }
   f.changes.pop_back();
   f.modes = w.before, f.holding = w.held_before;

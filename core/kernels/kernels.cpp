@@ -40,6 +40,8 @@ const KernelSet kernels{DALEMBERT_ISA_NAME,
                         rows_of_reach,
                         descend,
                         prepare_sweeps,
-                        sweep_cones};
+                        sweep_cones,
+                        assemble_cone_matrix,
+                        solve_cone_problem};
 
 } // namespace dalembert::DALEMBERT_ISA

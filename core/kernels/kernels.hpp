@@ -7,6 +7,7 @@
 
 #include "kinematics/ik_problem.hpp"
 #include "kinematics/sweep.hpp"
+#include "numerics/cone_solver.hpp"
 #include "numerics/cone_sweeps.hpp"
 #include "system/conditions.hpp"
 
@@ -58,7 +59,10 @@ enum class Kernel {
   loads_of_motion,   // q v a [lambda] -> loads of all connections
   report,            // q v -> whatever has an array: see ReportPart
   d_dynamics,        // q v -> derivatives: see DerivativePart
-  d_dynamics_products, // q v, w_a (other), w_x (lambda) -> their products with derivatives, by each kind of direction
+  // q v, w_a (other), w_x (lambda) -> their products with derivatives, by each kind of direction; at last rows whose sum
+  // is the sum of all products by parameters, which costs less
+  d_dynamics_products,
+  d_output_products, // q v, weights (other) -> their products with derivatives of outputs (system/derivatives/products.hpp)
   // q v, r1 (a), r2 (tau), r3 (other), mu (lambda) -> dxi, dv, dx of (2) of steppers/methods/radau.hpp, by fronts
   newton_step,
 };
@@ -107,6 +111,7 @@ struct Call {
   // of derivatives by parameters: direction_count rows (system/derivatives/derivatives.hpp)
   const double *directions = nullptr;
   int direction_count = 0;
+  bool factored = false; // of Newton systems: the memory holds the factors of this state
   Call() {
     for (Input &input : in)
       input.data = nullptr;
@@ -158,9 +163,11 @@ struct KernelSet {
   void (*ik_rows)(const ModelData &, std::byte *workspace, const IkProblem &, const IkRows &, std::ptrdiff_t begin,
                   std::ptrdiff_t end);
   void (*descend)(const ModelData &, std::byte *workspace, const IkProblem &, const DescentCall &);
-  // cone problems: numerics/cone_sweeps.hpp
+  // cone problems: numerics/cone_sweeps.hpp, numerics/cone_solver.hpp
   void (*prepare_sweeps)(const ConeBlocks &, ConeSweeps &);
   bool (*sweep_cones)(const ConeBlocks &, ConeSweeps &, double tolerance, int most, double *v, double *lam);
+  void (*assemble_cone_matrix)(const ConeBlocks &, double *D);
+  bool (*solve_cone_problem)(const ConeProblem &, ConeSolver &, double tolerance, bool warm);
 };
 
 const KernelSet &best_kernels(); // chosen once, by what the processor offers

@@ -1,5 +1,6 @@
 // A kernel at many states, as many at once as a register holds.
 #include "kernels/evaluate.hpp"
+#include "tree/kinematics.hpp"
 #include <cstring>
 
 namespace dalembert::DALEMBERT_ISA {
@@ -10,6 +11,7 @@ struct LaneMemory {
   Workspace<Pack> ws;
   SystemWorkspace<Pack> system;
   Pack *values; // of closures
+  Pack *a;      // nv, of reports
   Pack *in[take_count], *out[max_outputs];
   std::byte *alone; // for lanes that are done by themselves
 };
@@ -26,8 +28,10 @@ std::size_t lay_out_lanes(const ModelData &m, std::byte *base, const Call &call,
   for (int k = 0; k < call.outputs; ++k)
     l.out[k] = arena.take<Pack>(std::size_t(call.out[k].size));
   l.values = arena.take<Pack>(family_of(call.kernel) == Family::closure ? std::size_t(m.values) : 0);
+  const bool is_report = family_of(call.kernel) == Family::report;
+  l.a = arena.take<Pack>(is_report ? std::size_t(m.nv) : 0);
   l.alone = arena.here();
-  if (family_of(call.kernel) == Family::system && (m.nc || call.parameters_apart))
+  if ((is_report || family_of(call.kernel) == Family::system) && (m.nc || call.parameters_apart))
     arena.skip(bytes_one(m, call));
   return arena.used;
 }
@@ -61,12 +65,92 @@ unsigned system_of_lanes(const ModelData &m, LaneMemory &l, const Call &call, co
   return m.nc ? alone | system.loops.last->orthogonal : alone; // dependent rows have multipliers to share
 }
 
+// parts of a report that follow from the equations of motion alone
+constexpr ReportPart of_motion[] = {ReportPart::a,     ReportPart::dx,    ReportPart::tau,
+                                    ReportPart::lambda, ReportPart::loads, ReportPart::cut_q,
+                                    ReportPart::cut_v, ReportPart::cut_a, ReportPart::constraint_effort};
+
+bool reports_motion_alone(const Call &call) {
+  for (int k = 0; k < call.outputs; ++k) {
+    bool known = !call.out[k].data;
+    for (const ReportPart part : of_motion)
+      known = known || int(part) == k;
+    if (!known)
+      return false;
+  }
+  return true;
+}
+
+bool is_wanted(const Call &call, ReportPart part) { return call.out[int(part)].data; }
+
+// whether what connections pass on is wanted
+bool reports_multipliers(const Conditions &c, const Call &call) {
+  return is_wanted(call, ReportPart::loads) || is_wanted(call, ReportPart::cut_a) ||
+         is_wanted(call, ReportPart::lambda) ||
+         (is_wanted(call, ReportPart::constraint_effort) && (c.acceleration_prescribed || c.cut_velocity_locked)) ||
+         (is_wanted(call, ReportPart::tau) && c.acceleration_prescribed);
+}
+
+// what holds locked and driven degrees of freedom, of the trees and of cut joints
+void put_constraint_effort(const ModelData &m, const Conditions &c, const SystemWorkspace<Pack> &system, Pack *effort) {
+  for (int f = 0; f < m.nv; ++f)
+    effort[f] = c.acceleration_prescribed && c.acceleration_prescribed[f] ? system.passed[f] - system.tau[f] : Pack(0.0);
+  for (int k = 0; k < m.loop_constraint_count; ++k) {
+    const LoopConstraintData &constraint = m.loop_constraints[k];
+    for (int j = 0; j < constraint.nv; ++j) {
+      const bool holds = constraint.held && c.cut_velocity_locked && c.cut_velocity_locked[constraint.v + j];
+      effort[m.nv + constraint.v + j] =
+          holds ? system.lambda[constraint.row + constraint.rows - constraint.nv + j] : Pack(0.0);
+    }
+  }
+}
+
+// a report of the motion in lanes, as system/report.cpp makes it; returns those that have to be done by themselves
+unsigned report_of_lanes(const ModelData &m, LaneMemory &l, const Call &call, const Arrays<Pack> &at,
+                         std::ptrdiff_t state) {
+  const auto part = [&](ReportPart which) { return is_wanted(call, which) ? at.out[int(which)] : nullptr; };
+  Pack *dx = part(ReportPart::dx), *tau = part(ReportPart::tau), *lambda = m.nc ? part(ReportPart::lambda) : nullptr,
+       *loads = part(ReportPart::loads), *cut_q = part(ReportPart::cut_q), *cut_v = part(ReportPart::cut_v),
+       *cut_a = part(ReportPart::cut_a), *effort = part(ReportPart::constraint_effort),
+       *a = part(ReportPart::a) ? part(ReportPart::a) : l.a;
+  const Conditions c = conditions_of(call, state);
+  const SystemState<Pack> s = state_of(at);
+  SystemWorkspace<Pack> &system = l.system;
+  const bool passes = reports_multipliers(c, call);
+  unsigned alone = 0;
+  if (passes || part(ReportPart::a) || dx || tau || effort)
+    alone = solve_accelerations(m, c, system, s, a, dx ? dx : system.unused);
+  if (passes) {
+    if (m.nc)
+      alone |= system.loops.last->orthogonal; // dependent rows have multipliers to share
+    motion_residuals(m, c, system, evaluation_context(c, system, s, system.unused), s, a, system.lambda,
+                     static_cast<Pack *>(nullptr));
+  } else if (cut_q || cut_v) {
+    place_and_move(m, system.loops.ws, s.q, s.v);
+  }
+  if (loads) {
+    joint_loads(m, system.loops.ws, loads);
+    loop_constraint_loads(m, c, system, system.lambda, loads + 6 * std::ptrdiff_t(m.users));
+  }
+  for (int f = 0; tau && f < m.nv; ++f)
+    tau[f] = c.acceleration_prescribed && c.acceleration_prescribed[f] ? system.passed[f] : system.tau[f];
+  for (int i = 0; lambda && i < m.nc; ++i)
+    lambda[i] = system.lambda[i];
+  if (effort)
+    put_constraint_effort(m, c, system, effort);
+  if (cut_q || cut_v || cut_a)
+    cut_joints(m, system.loops.ws, cut_q, cut_v, cut_a);
+  return alone;
+}
+
 unsigned evaluate_lanes(const ModelData &m, LaneMemory &l, const Call &call, const Arrays<Pack> &at,
                         std::ptrdiff_t state) {
   if (family_of(call.kernel) == Family::closure) {
     evaluate_constraints<Pack>(m, l.ws, l.values, call, at);
     return 0;
   }
+  if (family_of(call.kernel) == Family::report)
+    return report_of_lanes(m, l, call, at, state);
   if (family_of(call.kernel) != Family::tree && !is_plain(m, call))
     return system_of_lanes(m, l, call, at, state);
   if (family_of(call.kernel) == Family::system)
@@ -113,11 +197,13 @@ bool has_lanes(const ModelData &m, const Call &call) {
   const Family family = family_of(call.kernel);
   if (family == Family::closure)
     return call.kernel < Kernel::cut_motion;
-  if (family != Family::system)
+  if (family != Family::system && family != Family::report)
     return family == Family::tree;
   if (m.feedback_count || call.conditions->callbacks || call.conditions->sampled_forces ||
       call.conditions->sampled_loads || call.conditions->sequence || call.conditions->law_branches)
     return false;
+  if (family == Family::report) // dependent rows have multipliers to share
+    return reports_motion_alone(call) && !(m.spare_rows && reports_multipliers(*call.conditions, call));
   return call.kernel == Kernel::motion || call.kernel == Kernel::required_forces ||
          (call.kernel == Kernel::dynamics && !m.spare_rows);
 }

@@ -180,7 +180,8 @@ struct SystemDerivativeMemory {
   ProductWorkspace products;
   NewtonWorkspace newton;
   NewtonFactors<double> fronts;
-  double *given; // 2 nv
+  double *given;         // 2 nv
+  std::uint32_t *solved; // whether the factors are regular
 };
 
 std::size_t lay_out(const ModelData &m, std::byte *base, const Call &call, SystemDerivativeMemory &d) {
@@ -188,32 +189,35 @@ std::size_t lay_out(const ModelData &m, std::byte *base, const Call &call, Syste
   arena.skip(DALEMBERT_ISA::lay_out(m, base, d.motion, m.nc > 0));
   arena.skip(DALEMBERT_ISA::lay_out(m, arena.here(), d.derivatives, call.direction_count));
   d.a = arena.take<double>(std::size_t(m.nv));
-  if (call.kernel == Kernel::d_dynamics_products)
+  if (call.kernel == Kernel::d_dynamics_products || call.kernel == Kernel::d_output_products)
     arena.skip(DALEMBERT_ISA::lay_out(m, arena.here(), d.products));
   if (call.kernel != Kernel::newton_step)
     return arena.used;
   arena.skip(DALEMBERT_ISA::lay_out(m, arena.here(), d.newton));
   arena.skip(DALEMBERT_ISA::lay_out(m, arena.here(), d.fronts));
   d.given = arena.take<double>(2 * std::size_t(m.nv));
+  d.solved = arena.take<std::uint32_t>(1);
   return arena.used;
 }
 
 // not a number where there are no fronts, or a front is singular
 unsigned newton_step_of_one(const ModelData &m, const Conditions &c, SystemDerivativeMemory &d,
-                            const Arrays<double> &at) {
+                            const Arrays<double> &at, bool factored) {
   const double mu = *at[ArgumentKind::lambda];
   SystemState<double> s = state_of(at);
   s.tau = s.prescribed = nullptr;
-  if (!dynamics(m, c, d.motion, s, d.a, d.motion.system.unused))
-    return unsigned(callback_failed);
   const StepRates<double> rates{mu, mu * mu, s.v};
-  bool solved = use_frontal_solver(m, c, true);
-  if (solved) {
-    linearize(m, c, d.motion, d.derivatives, d.newton, s, d.a, d.motion.system.lambda, LoopConstraintRate::second,
-              true);
-    solved = factor_fronts(m, d.newton, rates, d.fronts);
+  if (!factored) {
+    if (!dynamics(m, c, d.motion, s, d.a, d.motion.system.unused))
+      return unsigned(callback_failed);
+    *d.solved = has_frontal_solver(m, c);
+    if (*d.solved) {
+      linearize(m, c, d.motion, d.derivatives, d.newton, s, d.a, d.motion.system.lambda, LoopConstraintRate::second,
+                true);
+      *d.solved = factor_fronts(m, d.newton, rates, d.fronts);
+    }
   }
-  if (solved)
+  if (*d.solved)
     solve_radau(m, d.newton, rates, d.fronts, d.given, at[ArgumentKind::a], at[ArgumentKind::tau],
                 at[ArgumentKind::other], at.out[0], at.out[1], at.out[2]);
   else
@@ -222,6 +226,8 @@ unsigned newton_step_of_one(const ModelData &m, const Conditions &c, SystemDeriv
   return 0;
 }
 
+constexpr int product_sums = 6; // of results: rows whose sum is that of the products by parameters
+
 unsigned products_of_one(const ModelData &m, const Conditions &c, SystemDerivativeMemory &d, ProductTape &recorded,
                          const Arrays<double> &at) {
   Products out;
@@ -229,8 +235,22 @@ unsigned products_of_one(const ModelData &m, const Conditions &c, SystemDerivati
                              Direction::force,    Direction::input,    Direction::parameter};
   for (int k = 0; k < 6; ++k)
     out.of[int(kinds[k])] = at.out[k];
+  if (recorded.sums)
+    out.of[int(Direction::parameter)] = at.out[product_sums];
   return multiply_derivatives(m, c, d.motion, d.derivatives, d.products, recorded, state_of(at), at[ArgumentKind::other],
                               at[ArgumentKind::lambda], d.a, out)
+             ? 0u
+             : unsigned(callback_failed);
+}
+
+unsigned output_products_of_one(const ModelData &m, const Conditions &c, SystemDerivativeMemory &d,
+                                ProductTape &recorded, const Arrays<double> &at) {
+  Products out;
+  const Direction kinds[] = {Direction::position, Direction::velocity, Direction::state, Direction::parameter};
+  for (int k = 0; k < 4; ++k)
+    out.of[int(kinds[k])] = at.out[k];
+  return multiply_outputs(m, c, d.motion, d.derivatives, d.products, recorded, state_of(at),
+                          OutputWeights(m, at[ArgumentKind::other]), d.a, out)
              ? 0u
              : unsigned(callback_failed);
 }
@@ -241,7 +261,7 @@ unsigned system_derivatives_of_one(const ModelData &m, std::byte *memory, const 
   SystemDerivativeMemory d;
   lay_out(m, memory, call, d);
   if (call.kernel == Kernel::newton_step)
-    return newton_step_of_one(m, conditions_of(call, state), d, at);
+    return newton_step_of_one(m, conditions_of(call, state), d, at, call.factored);
   if (call.kernel == Kernel::d_required_forces)
     return d_required_forces(m, conditions_of(call, state), d.motion, d.derivatives, motion_of(at), at.out)
                ? 0u
@@ -251,6 +271,8 @@ unsigned system_derivatives_of_one(const ModelData &m, std::byte *memory, const 
     clear_directions(d.derivatives);
   if (call.kernel == Kernel::d_dynamics_products)
     return products_of_one(m, conditions_of(call, state), d, recorded, at);
+  if (call.kernel == Kernel::d_output_products)
+    return output_products_of_one(m, conditions_of(call, state), d, recorded, at);
   DerivativeBlocks blocks;
   for (int k = 0; k < direction_kinds; ++k) {
     double *const *of = at.out + int(DerivativePart::count) * k;
@@ -335,9 +357,25 @@ static unsigned evaluate_one(const ModelData &m, std::byte *memory, const Call &
   return 0;
 }
 
+static bool wants_sums(const Call &call) {
+  return call.kernel == Kernel::d_dynamics_products && call.out[product_sums].data;
+}
+// what rows up to the last one have left
+static void finish_rows(const ModelData &m, std::byte *memory, const Call &call, std::ptrdiff_t last,
+                        ProductTape &recorded) {
+  if (!recorded.sums)
+    return;
+  SystemDerivativeMemory d;
+  lay_out(m, memory, call, d);
+  finish_sums(m, d.products, recorded, call.out[product_sums].data + last * call.out[product_sums].stride);
+}
+
 unsigned evaluate_state(const ModelData &m, std::byte *memory, const Call &call, std::ptrdiff_t state) {
   ProductTape recorded;
-  return evaluate_one(m, memory, call, state, true, recorded);
+  recorded.sums = wants_sums(call);
+  const unsigned found = evaluate_one(m, memory, call, state, true, recorded);
+  finish_rows(m, memory, call, state, recorded);
+  return found;
 }
 
 unsigned evaluate_range(const ModelData &m, std::byte *memory, const Call &call, std::ptrdiff_t begin,
@@ -345,6 +383,11 @@ unsigned evaluate_range(const ModelData &m, std::byte *memory, const Call &call,
   double seen_in = 0.0, seen_out = 0.0;
   unsigned found = 0;
   ProductTape recorded;
+  bool alone = true; // nothing but t, q, v and x differs between states
+  for (const ArgumentKind which : {ArgumentKind::tau, ArgumentKind::loads, ArgumentKind::inputs, ArgumentKind::a})
+    alone = alone && !call.in[int(which)].data;
+  recorded.follows = alone && !call.parameters_apart;
+  recorded.sums = wants_sums(call);
   for (std::ptrdiff_t state = begin; state < end && !(found & callback_failed); ++state) {
     for (int k = 0; k < take_count; ++k)
       for (std::ptrdiff_t j = 0; call.in[k].data && k != int(ArgumentKind::inputs) && j < call.in[k].size; ++j)
@@ -354,6 +397,8 @@ unsigned evaluate_range(const ModelData &m, std::byte *memory, const Call &call,
       for (std::ptrdiff_t j = 0; call.out[k].data && j < call.out[k].size; ++j)
         seen_out += 0.0 * call.out[k].data[state * call.out[k].stride + j];
   }
+  if (end > begin)
+    finish_rows(m, memory, call, end - 1, recorded);
   return found | finding(seen_in, bad_input) | finding(seen_out, bad_output);
 }
 

@@ -1,10 +1,12 @@
 #include "model/elimination_plan.hpp"
+#include "joints/registry.hpp"
 #include "model/tables.hpp"
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <set>
+#include <type_traits>
 #include <utility>
 
 namespace dalembert {
@@ -25,6 +27,7 @@ struct Planner {
   std::vector<Int> owner_of_state, owner_of_signal; // elements
   std::map<std::pair<Int, Int>, Int> tap_at, link_at;
   std::vector<std::set<Int>> touched; // labels at each body
+  std::set<Int> independent;          // rows that are not redundant within their loop
   std::vector<Int> anchor;            // of labels: where what touches them has met; -1: nothing does
 
   Int add_label(LabelKind kind, Int owner, Int size) {
@@ -223,11 +226,34 @@ struct Planner {
     out.stamps.push_back(plan);
   }
 
+  // How many of the first rows of a joint are all that closes its loop, if these are of a point: 2 or 3; else 0.
+  Int point_rows(const LoopConstraintData &constraint) const {
+    if (constraint.form != LoopConstraintForm::joint || constraint.held || constraint.kept)
+      return 0;
+    bool is_point = false;
+    DALEMBERT_ISA::JointLibrary::visit(constraint.kind, [&](auto joint) {
+      using Joint = decltype(joint);
+      is_point = std::is_same_v<Joint, DALEMBERT_ISA::Revolute> ||
+                 std::is_same_v<Joint, DALEMBERT_ISA::Spherical<false>> ||
+                 std::is_same_v<Joint, DALEMBERT_ISA::Spherical<true>>;
+    });
+    Int count = 0;
+    for (Int j = 0; j < constraint.rows; ++j)
+      if (independent.count(constraint.row + j)) {
+        if (j != count)
+          return 0;
+        ++count;
+      }
+    return is_point && (count == 2 || count == 3) ? count : 0;
+  }
+
   void label_loop_constraints() {
+    independent.insert(m.independent_rows.row, m.independent_rows.row + m.independent_rows.count);
     for (Int k = 0; k < m.loop_constraint_count; ++k) {
       const LoopConstraintData &constraint = m.loop_constraints[k];
       LoopConstraintAssembly stamp{{-1, -1}, {-1, -1}, -1, count_of(out.entries.size())};
-      const Int rows = constraint.rows ? add_label(LabelKind::multipliers, k, constraint.rows) : -1;
+      const Int of_point = point_rows(constraint), size = of_point ? of_point : constraint.rows;
+      const Int rows = size ? add_label(LabelKind::multipliers, k, size) : -1;
       out.multipliers_of.push_back(rows);
       if (rows >= 0 && constraint.form == LoopConstraintForm::coupling) {
         const auto label = [&](Int s) { return label_of_dof(m.support[constraint.support + s]); };
@@ -239,13 +265,19 @@ struct Planner {
           for (Int r = 0; r < constraint.supports; ++r)
             out.entries.push_back(constraint.program < 0 ? -1 : link(label(s), label(r)));
       } else if (rows >= 0) {
-        const Int load = add_label(LabelKind::constraint, k, 6), body[2] = {constraint.body_a, constraint.body_b};
-        for (int end = 0; end < 2; ++end)
-          stamp.load[end] = tap(load, body[end]), stamp.rows[end] = tap(rows, body[end]);
-        stamp.link = link(load, rows);
+        const Int body[2] = {constraint.body_a, constraint.body_b};
+        const Int load = of_point ? -1 : add_label(LabelKind::constraint, k, 6);
+        for (int end = 0; end < 2; ++end) {
+          stamp.rows[end] = tap(rows, body[end]);
+          if (load >= 0)
+            stamp.load[end] = tap(load, body[end]);
+        }
+        if (load >= 0)
+          stamp.link = link(load, rows);
         if (!constraint.body_a || !constraint.body_b) // its loop closes where the tree begins
           for (const Int label : {load, rows})
-            touched[std::size_t(root_of(std::max(constraint.body_a, constraint.body_b)))].insert(label);
+            if (label >= 0)
+              touched[std::size_t(root_of(std::max(constraint.body_a, constraint.body_b)))].insert(label);
       }
       out.loop_constraints.push_back(stamp);
     }
@@ -454,7 +486,7 @@ void choose(const ModelData &m, FrontTables &tables) {
 void complete_fronts(Tables &t, ModelData &m) {
   Tables::Fronts &out = t.fronts;
   FrontTables tables{};
-  Planner plan{m, out, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, 0};
+  Planner plan{m, out, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, 0};
   plan.touched.resize(std::size_t(m.nb) + 1);
   plan.next.resize(std::size_t(m.nb) + 1);
   for (Int i = 1, root = 0; i <= m.nb; ++i) {

@@ -83,7 +83,9 @@ struct ElementAssembly {
 };
 struct LoopConstraintAssembly {
   std::int32_t load[2], rows[2]; // taps of its load and of its multipliers at bodies A and B; -1: ground
-  std::int32_t link;             // of its load by its multipliers
+  // Of its load by its multipliers. -1: rows of a point, whose multipliers are the force itself, in fixed directions
+  // (those of the first rows now), so that each end needs no more than these and its own motion.
+  std::int32_t link;
   // of couplings: supports links (degree of freedom by multiplier), as many back, supports x supports
   std::int32_t entry;
 };

@@ -1,23 +1,12 @@
 #include "numerics/cone_sweeps.hpp"
+#include "numerics/block_rows.hpp"
 #include <algorithm>
 
-namespace dalembert {
+namespace dalembert::DALEMBERT_ISA {
 
 namespace {
 
 constexpr int free_body = 6;
-
-// D_ij += J_i Y_j' of a block that both act on; row stride n
-template <int N> void add_product(const double *J, const double *Y, int size, double *D, std::ptrdiff_t n) {
-  const int count = N ? N : size;
-  for (int r = 0; r < 3; ++r)
-    for (int c = 0; c < 3; ++c) {
-      double sum = 0.0;
-      for (int k = 0; k < count; ++k)
-        sum += J[r * count + k] * Y[c * count + k];
-      D[r * n + c] += sum;
-    }
-}
 
 } // namespace
 
@@ -35,9 +24,9 @@ void assemble_cone_matrix(const ConeBlocks &p, double *D) {
           coupled = true;
           const int size = p.size(p.block[x]);
           if (size == free_body)
-            add_product<free_body>(p.J + p.at[x], p.Y + p.at[y], size, block, n);
+            add_block_product<free_body>(p.J + p.at[x], p.Y + p.at[y], size, block, n);
           else
-            add_product<0>(p.J + p.at[x], p.Y + p.at[y], size, block, n);
+            add_block_product<0>(p.J + p.at[x], p.Y + p.at[y], size, block, n);
         }
       for (int r = 0; r < 3 && coupled && i != j; ++r)
         for (int c = 0; c < 3; ++c)
@@ -45,4 +34,4 @@ void assemble_cone_matrix(const ConeBlocks &p, double *D) {
     }
 }
 
-} // namespace dalembert
+} // namespace dalembert::DALEMBERT_ISA

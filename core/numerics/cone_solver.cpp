@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace dalembert {
+namespace dalembert::DALEMBERT_ISA {
 
 namespace {
 
@@ -30,24 +30,45 @@ bool is_zero(const double *block, int n) {
   return true;
 }
 
-} // namespace
+// one solution, in the memory of a solver
+struct Solution {
+  const ConeProblem &p;
+  ConeSolver &s;
+  std::vector<double> &lam = s.lam, &u = s.u, &d = s.d, &F = s.F, &slope = s.slope, &step = s.step, &right = s.right;
+  std::vector<double> &start = s.start, &best = s.best, &z = s.z, &z_free = s.z_free, &y = s.y, &shift = s.shift;
+  std::vector<int> &unknown = s.unknown, &place = s.place;
+  std::vector<ConeSolver::Extent> &extent = s.extent;
+  dense::EnvelopeLu &lu = s.lu;
+  double tolerance, proximal = 0.0, limit = 0.0;
+  double best_missed = infinity;
+  double primal = 0.0, dual = 0.0; // residuals of (3)
 
-void ConeSolver::reserve(int m) {
-  const std::size_t n = at(3 * m);
-  if (lam.size() >= n)
-    return;
-  for (std::vector<double> *each : {&lam, &u, &x, &F, &step, &right, &start, &best, &z, &z_free, &y, &shift})
-    each->resize(n);
-  slope.resize(3 * n), d.resize(at(m)), extent.resize(at(m)), place.resize(n), unknown.reserve(n);
-  lu.reserve(3 * m);
-}
+  bool solve(bool warm);
 
-void ConeSolver::prepare(const ConeProblem &p) {
+private:
+  bool converged() const { return s.missed <= limit; }
+  void prepare();
+  // u and the residual of lam
+  void evaluate();
+  void multiply(const std::vector<double> &from, std::vector<double> &to) const;
+  double value();
+  bool newton(int most);
+  bool newton_direction();
+  void fill_newton_row(int number, int i, int k);
+  bool admm();
+  bool factor_admm(double added);
+  double admm_penalty();
+  void admm_step(double rho);
+  bool newton_from_admm();
+  void keep_best(int n);
+};
+
+void Solution::prepare() {
   const int n = 3 * p.m;
   double trace = 0.0;
   for (int i = 0; i < p.m; ++i) {
     const double *rows = p.D + std::ptrdiff_t(3 * i) * n;
-    Extent e{0, p.m};
+    ConeSolver::Extent e{0, p.m};
     while (e.first < i && is_zero(rows + 3 * e.first, n))
       ++e.first;
     while (e.last > i + 1 && is_zero(rows + 3 * (e.last - 1), n))
@@ -60,10 +81,10 @@ void ConeSolver::prepare(const ConeProblem &p) {
   proximal = proximal_part * trace / std::max(n, 1);
 }
 
-void ConeSolver::multiply(const ConeProblem &p, const std::vector<double> &from, std::vector<double> &to) const {
+void Solution::multiply(const std::vector<double> &from, std::vector<double> &to) const {
   const int n = 3 * p.m;
   for (int i = 0; i < p.m; ++i) {
-    const Extent &e = extent[at(i)];
+    const ConeSolver::Extent &e = extent[at(i)];
     for (int r = 3 * i; r < 3 * i + 3; ++r) {
       const double *row = p.D + std::ptrdiff_t(r) * n;
       double sum = 0.0;
@@ -74,9 +95,9 @@ void ConeSolver::multiply(const ConeProblem &p, const std::vector<double> &from,
   }
 }
 
-void ConeSolver::evaluate(const ConeProblem &p) {
-  multiply(p, lam, u);
-  missed = 0.0;
+void Solution::evaluate() {
+  multiply(lam, u);
+  s.missed = 0.0;
   double terms = 0.0, given = 0.0; // largest of what cancels in u, and of b
   for (int i = 0; i < p.m; ++i) {
     for (int r = 3 * i; r < 3 * i + 3; ++r) {
@@ -85,12 +106,12 @@ void ConeSolver::evaluate(const ConeProblem &p) {
     }
     const double *mine = &lam[at(3 * i)];
     terms = std::max(terms, d[at(i)] * std::max(std::fabs(mine[2]), std::max(std::fabs(mine[0]), std::fabs(mine[1]))));
-    missed = std::max(missed, cone_residual(p.mu[i], d[at(i)], mine, &u[at(3 * i)]));
+    s.missed = std::max(s.missed, cone_residual(p.mu[i], d[at(i)], mine, &u[at(3 * i)]));
   }
-  const double rounding = 8.0 * epsilon * std::max(terms, given), most = std::max(tolerance_, most_rounding * given);
-  if (!(missed < infinity) || rounding > most)
-    missed = infinity;
-  limit = std::max(tolerance_, std::min(rounding, most));
+  const double rounding = 8.0 * epsilon * std::max(terms, given), most = std::max(tolerance, most_rounding * given);
+  if (!(s.missed < infinity) || rounding > most)
+    s.missed = infinity;
+  limit = std::max(tolerance, std::min(rounding, most));
 }
 
 // slope of the projection of x onto a ball; zero for rows that a block does not have
@@ -107,7 +128,7 @@ static void fill_ball_slope(const ConeProblem &p, int i, const double x[3], doub
 }
 
 // F of (1) and A of (2) at lam and u; returns |F|
-double ConeSolver::value(const ConeProblem &p) {
+double Solution::value() {
   double square = 0.0;
   for (int i = 0; i < p.m; ++i) {
     const double scale = d[at(i)], mu = p.mu[i];
@@ -142,10 +163,10 @@ double ConeSolver::value(const ConeProblem &p) {
 }
 
 // row k of contact i, of (2)
-void ConeSolver::fill_newton_row(const ConeProblem &p, int number, int i, int k) {
+void Solution::fill_newton_row(int number, int i, int k) {
   const int n = 3 * p.m;
   const double *A = &slope[at(9 * i + 3 * k)];
-  const Extent &e = extent[at(i)];
+  const ConeSolver::Extent &e = extent[at(i)];
   int from = 3 * e.first, to = 3 * e.last;
   while (from < 3 * i && place[at(from)] < 0)
     ++from;
@@ -159,20 +180,22 @@ void ConeSolver::fill_newton_row(const ConeProblem &p, int number, int i, int k)
       break;
     }
   double *row = lu.row(number, std::min(first, number), end);
-  for (int j = from; j < to; ++j)
-    if (place[at(j)] >= 0) {
-      double sum = 0.0;
-      for (int c = 0; c < 3; ++c)
-        sum += A[c] * p.D[std::ptrdiff_t(3 * i + c) * n + j];
-      row[place[at(j)]] = sum;
-    }
+  const double *D = p.D + std::ptrdiff_t(3 * i) * n;
+  const bool sticks = A[k] == 1.0 && A[(k + 1) % 3] == 0.0 && A[(k + 2) % 3] == 0.0;
+  if (sticks && place[at(from)] >= 0 && end - first == to - from) { // the row of D, without gaps
+    std::copy(D + k * n + from, D + k * n + to, row + first);
+  } else {
+    for (int j = from; j < to; ++j)
+      if (place[at(j)] >= 0)
+        row[place[at(j)]] = A[0] * D[j] + A[1] * D[n + j] + A[2] * D[2 * n + j];
+  }
   for (int c = 0; c < 3; ++c)
     if (place[at(3 * i + c)] >= 0)
       row[place[at(3 * i + c)]] += A[c] * proximal + d[at(i)] * ((c == k ? 1.0 : 0.0) - A[c]);
 }
 
 // step of (2); false if it has no solution
-bool ConeSolver::newton_direction(const ConeProblem &p) {
+bool Solution::newton_direction() {
   unknown.clear();
   bool others = false; // impulses change that are no unknowns
   for (int i = 0; i < p.m; ++i)
@@ -187,7 +210,7 @@ bool ConeSolver::newton_direction(const ConeProblem &p) {
         unknown.push_back(r);
     }
   if (others)
-    multiply(p, step, right);
+    multiply(step, right);
   lu.begin(int(unknown.size()));
   for (int number = 0; number < int(unknown.size()); ++number) {
     const int r = unknown[at(number)], i = r / 3;
@@ -200,7 +223,7 @@ bool ConeSolver::newton_direction(const ConeProblem &p) {
         sum -= (A[c] * proximal - d[at(i)] * A[c]) * step[at(3 * i + c)];
     }
     z_free[at(number)] = sum;
-    fill_newton_row(p, number, i, r % 3);
+    fill_newton_row(number, i, r % 3);
   }
   if (!lu.factor())
     return false;
@@ -210,31 +233,31 @@ bool ConeSolver::newton_direction(const ConeProblem &p) {
   return true;
 }
 
-void ConeSolver::keep_best(int n) {
-  if (missed < best_missed) {
-    best_missed = missed;
+void Solution::keep_best(int n) {
+  if (s.missed < best_missed) {
+    best_missed = s.missed;
     std::copy_n(lam.begin(), n, best.begin());
   }
 }
 
 // Newton's method from lam, damped.
-bool ConeSolver::newton(const ConeProblem &p, int most) {
+bool Solution::newton(int most) {
   const int n = 3 * p.m;
-  evaluate(p);
+  evaluate();
   for (int k = 0; k < most; ++k) {
     keep_best(n);
     if (converged())
       return true;
-    const double before = value(p);
-    if (!newton_direction(p))
+    const double before = value();
+    if (!newton_direction())
       return false;
-    ++newton_steps;
+    ++s.newton_steps;
     std::copy_n(lam.begin(), n, start.begin());
     for (double part = 1.0; part > least_step; part *= 0.5) {
       for (int r = 0; r < n; ++r)
         lam[at(r)] = start[at(r)] + part * step[at(r)];
-      evaluate(p);
-      if (converged() || value(p) <= (1.0 - decrease * part) * before)
+      evaluate();
+      if (converged() || value() <= (1.0 - decrease * part) * before)
         break;
     }
   }
@@ -242,34 +265,34 @@ bool ConeSolver::newton(const ConeProblem &p, int most) {
   return converged();
 }
 
-bool ConeSolver::factor_admm(const ConeProblem &p, double added) {
+bool Solution::factor_admm(double added) {
   const int n = 3 * p.m;
   lu.begin(n);
   for (int r = 0; r < n; ++r) {
-    const Extent &e = extent[at(r / 3)];
+    const ConeSolver::Extent &e = extent[at(r / 3)];
     double *row = lu.row(r, 3 * e.first, 3 * e.last);
     std::copy(p.D + std::ptrdiff_t(r) * n + 3 * e.first, p.D + std::ptrdiff_t(r) * n + 3 * e.last, row + 3 * e.first);
     row[r] += added;
   }
-  ++admm_factorizations;
+  ++s.admm_factorizations;
   return lu.factor();
 }
 
 // rho between the largest and the least eigenvalue of D, both by power iterations
-double ConeSolver::admm_penalty(const ConeProblem &p) {
+double Solution::admm_penalty() {
   const int n = 3 * p.m;
   double top = 0.0, least = 0.0;
   for (int r = 0; r < n; ++r)
     step[at(r)] = 1.0 + 0.1 * std::sin(double(r));
   for (int k = 0; k < power_iterations; ++k) {
-    multiply(p, step, right);
+    multiply(step, right);
     top = largest(right.data(), n);
     if (!(top > 0.0))
       return 1.0;
     for (int r = 0; r < n; ++r)
       step[at(r)] = right[at(r)] / top;
   }
-  if (factor_admm(p, least_eigenvalue * top)) {
+  if (factor_admm(least_eigenvalue * top)) {
     for (int r = 0; r < n; ++r)
       step[at(r)] = 1.0 + 0.1 * std::sin(double(r));
     for (int k = 0; k < power_iterations; ++k) {
@@ -284,7 +307,7 @@ double ConeSolver::admm_penalty(const ConeProblem &p) {
 }
 
 // one iteration of (3)
-void ConeSolver::admm_step(const ConeProblem &p, double rho) {
+void Solution::admm_step(double rho) {
   const int n = 3 * p.m;
   for (int r = 0; r < n; ++r)
     z_free[at(r)] = rho * z[at(r)] - y[at(r)] - p.b[r] - shift[at(r)];
@@ -305,44 +328,44 @@ void ConeSolver::admm_step(const ConeProblem &p, double rho) {
   }
 }
 
-bool ConeSolver::newton_from_admm(const ConeProblem &p) {
+bool Solution::newton_from_admm() {
   std::copy_n(z.begin(), 3 * p.m, lam.begin());
   double before = infinity;
   // further steps while they improve by a digit
   for (int k = 0; k < max_newton_steps; k += newton_first) {
-    if (newton(p, newton_first))
+    if (newton(newton_first))
       return true;
-    if (!(missed < 0.1 * before))
+    if (!(s.missed < 0.1 * before))
       return false;
-    before = missed;
+    before = s.missed;
   }
   return false;
 }
 
-bool ConeSolver::admm(const ConeProblem &p) {
+bool Solution::admm() {
   const int n = 3 * p.m;
   std::copy_n(lam.begin(), n, z.begin());
-  evaluate(p);
+  evaluate();
   for (int i = 0; i < p.m; ++i) {
     shift[at(3 * i)] = shift[at(3 * i + 1)] = 0.0;
     shift[at(3 * i + 2)] = std::max(p.mu[i], 0.0) * std::hypot(u[at(3 * i)], u[at(3 * i + 1)]);
   }
   for (int r = 0; r < n; ++r)
     y[at(r)] = -(u[at(r)] + shift[at(r)]);
-  double rho = admm_penalty(p);
+  double rho = admm_penalty();
   bool factored = false;
   const int *next_try = newton_tries;
-  for (admm_iterations = 1; admm_iterations <= max_admm_iterations; ++admm_iterations) {
-    if (!factored && !factor_admm(p, rho))
+  for (s.admm_iterations = 1; s.admm_iterations <= max_admm_iterations; ++s.admm_iterations) {
+    if (!factored && !factor_admm(rho))
       return false;
     factored = true;
-    admm_step(p, rho);
-    if (next_try != std::end(newton_tries) && admm_iterations == *next_try) {
+    admm_step(rho);
+    if (next_try != std::end(newton_tries) && s.admm_iterations == *next_try) {
       ++next_try, factored = false;
-      if (newton_from_admm(p))
+      if (newton_from_admm())
         return true;
     }
-    if (admm_iterations % penalty_interval)
+    if (s.admm_iterations % penalty_interval)
       continue;
     if (primal * rho > imbalance * dual)
       rho *= penalty_factor, factored = false;
@@ -352,26 +375,32 @@ bool ConeSolver::admm(const ConeProblem &p) {
   return false;
 }
 
-bool ConeSolver::solve(const ConeProblem &p, double tolerance, bool warm) {
+bool Solution::solve(bool warm) {
   const int n = 3 * p.m;
-  newton_steps = admm_iterations = admm_factorizations = 0;
-  tolerance_ = tolerance, missed = 0.0;
+  s.newton_steps = s.admm_iterations = s.admm_factorizations = 0;
+  s.missed = 0.0;
   if (!p.m)
     return true;
-  prepare(p);
+  prepare();
   if (!warm)
     std::fill_n(lam.begin(), n, 0.0);
   best_missed = infinity;
   std::copy_n(lam.begin(), n, y.begin());
-  if (newton(p, newton_first))
+  if (newton(newton_first))
     return true;
   std::copy_n(y.begin(), n, lam.begin());
-  if (admm(p))
+  if (admm())
     return true;
   if (best_missed < infinity)
     std::copy_n(best.begin(), n, lam.begin());
-  evaluate(p);
+  evaluate();
   return converged();
 }
 
-} // namespace dalembert
+} // namespace
+
+bool solve_cone_problem(const ConeProblem &p, ConeSolver &solver, double tolerance, bool warm) {
+  return Solution{.p = p, .s = solver, .tolerance = tolerance}.solve(warm);
+}
+
+} // namespace dalembert::DALEMBERT_ISA

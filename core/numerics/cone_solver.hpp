@@ -21,13 +21,10 @@
 
 namespace dalembert {
 
-class ConeSolver {
-public:
+// Memory and answer; the arithmetic is in `solve_cone_problem`.
+struct ConeSolver {
   // space for m contacts
   void reserve(int m);
-  // Solves to a residual `tolerance`, or to rounding. `warm`: from the last lam, else from zero. False if the residual
-  // is larger; lam is then the best one found.
-  bool solve(const ConeProblem &p, double tolerance, bool warm);
 
   std::vector<double> lam, u;  // 3 m
   double missed = 0.0;         // residual of lam, in the unit of u
@@ -35,37 +32,34 @@ public:
   int admm_iterations = 0;     // of the last solution
   int admm_factorizations = 0; // of the last solution
 
-private:
   struct Extent {
     int first, last; // contacts [first, last) whose blocks of D are not zero
   };
-
-  void prepare(const ConeProblem &p);
-  // u and the residual of lam
-  void evaluate(const ConeProblem &p);
-  void multiply(const ConeProblem &p, const std::vector<double> &x, std::vector<double> &y) const;
-  double value(const ConeProblem &p);
-  bool converged() const { return missed <= limit; }
-  bool newton(const ConeProblem &p, int most);
-  bool newton_direction(const ConeProblem &p);
-  void fill_newton_row(const ConeProblem &p, int number, int i, int k);
-  bool admm(const ConeProblem &p);
-  bool factor_admm(const ConeProblem &p, double shift);
-  double admm_penalty(const ConeProblem &p);
-  void admm_step(const ConeProblem &p, double rho);
-  bool newton_from_admm(const ConeProblem &p);
-  void keep_best(int n);
-
   std::vector<Extent> extent;
-  std::vector<double> d; // scales of the contacts
-  double proximal = 0.0, limit = 0.0, tolerance_ = 0.0;
-  std::vector<double> x, F, slope; // (1), and A of (2): 3 m, 3 m, 9 m
-  std::vector<int> unknown, place; // rows of (2); their numbers, -1: none
+  std::vector<double> d;                 // scales of the contacts
+  std::vector<double> x, F, slope;       // (1), and A of (2): 3 m, 3 m, 9 m
+  std::vector<int> unknown, place;       // rows of (2); their numbers, -1: none
   std::vector<double> step, right, start, best;
-  double best_missed = 0.0;
   std::vector<double> z, z_free, y, shift; // (3): z, z', y, s
-  double primal = 0.0, dual = 0.0;         // residuals of (3)
   dense::EnvelopeLu lu;
 };
+
+inline void ConeSolver::reserve(int m) {
+  const std::size_t n = std::size_t(3 * m);
+  if (lam.size() >= n)
+    return;
+  for (std::vector<double> *each : {&lam, &u, &x, &F, &step, &right, &start, &best, &z, &z_free, &y, &shift})
+    each->resize(n);
+  slope.resize(3 * n), d.resize(std::size_t(m)), extent.resize(std::size_t(m)), place.resize(n), unknown.reserve(n);
+  lu.reserve(3 * m);
+}
+
+namespace DALEMBERT_ISA {
+
+// Solves to a residual `tolerance`, or to rounding. `warm`: from the last lam, else from zero. False if the residual is
+// larger; lam is then the best one found.
+bool solve_cone_problem(const ConeProblem &p, ConeSolver &solver, double tolerance, bool warm);
+
+} // namespace DALEMBERT_ISA
 
 } // namespace dalembert

@@ -1,4 +1,5 @@
 #include "numerics/cone_sweeps.hpp"
+#include "numerics/block_rows.hpp"
 #include <algorithm>
 
 namespace dalembert::DALEMBERT_ISA {
@@ -36,22 +37,6 @@ using Eight = Several<8>;
 DALEMBERT_INLINE Four four(const double *x) { return *reinterpret_cast<const Four *>(x); }
 DALEMBERT_INLINE Eight eight(const double *x) { return *reinterpret_cast<const Eight *>(x); }
 
-template <int N> DALEMBERT_INLINE void add_speeds(const double *J, const double *v, int size, double u[3]) {
-  const int n = N ? N : size;
-  for (int k = 0; k < 3; ++k) {
-    double sum = 0.0;
-    for (int j = 0; j < n; ++j)
-      sum += J[k * n + j] * v[j];
-    u[k] += sum;
-  }
-}
-
-template <int N> DALEMBERT_INLINE void add_impulse(const double *Y, const double step[3], int size, double *v) {
-  const int n = N ? N : size;
-  for (int j = 0; j < n; ++j)
-    v[j] += Y[j] * step[0] + Y[n + j] * step[1] + Y[2 * n + j] * step[2];
-}
-
 // u of contact i
 DALEMBERT_INLINE void speeds(const ConeBlocks &p, int i, const double *v, double u[3]) {
   for (int k = 0; k < 3; ++k)
@@ -61,9 +46,9 @@ DALEMBERT_INLINE void speeds(const ConeBlocks &p, int i, const double *v, double
     if (a < 0)
       continue;
     if (p.size(a) == free_body)
-      add_speeds<free_body>(p.J + p.at[side], v + p.start[a], free_body, u);
+      add_block_velocity<free_body>(p.J + p.at[side], v + p.start[a], free_body, u);
     else
-      add_speeds<0>(p.J + p.at[side], v + p.start[a], p.size(a), u);
+      add_block_velocity<0>(p.J + p.at[side], v + p.start[a], p.size(a), u);
   }
 }
 
@@ -73,19 +58,10 @@ DALEMBERT_INLINE void apply(const ConeBlocks &p, int i, const double step[3], do
     if (a < 0)
       continue;
     if (p.size(a) == free_body)
-      add_impulse<free_body>(p.Y + p.at[side], step, free_body, v + p.start[a]);
+      add_block_impulse<free_body>(p.Y + p.at[side], step, free_body, v + p.start[a]);
     else
-      add_impulse<0>(p.Y + p.at[side], step, p.size(a), v + p.start[a]);
+      add_block_impulse<0>(p.Y + p.at[side], step, p.size(a), v + p.start[a]);
   }
-}
-
-// J_i Y_i' of one side
-template <int N> DALEMBERT_INLINE void add_diagonal(const double *J, const double *Y, int size, double D[9]) {
-  const int n = N ? N : size;
-  for (int r = 0; r < 3; ++r)
-    for (int c = r; c < 3; ++c)
-      for (int k = 0; k < n; ++k)
-        D[3 * r + c] += J[r * n + k] * Y[c * n + k];
 }
 
 bool acts_on_free_bodies(const ConeBlocks &p) {
@@ -216,6 +192,22 @@ bool sweep_all(const ConeBlocks &p, ConeSweeps &s, Blocks &blocks, double tolera
 
 } // namespace
 
+void prepare_scales(const ConeBlocks &p, ConeSweeps &s) {
+  if (s.cones.size() < at(p.m))
+    s.cones.resize(at(p.m));
+  for (int i = 0; i < p.m; ++i) {
+    double diagonal[3] = {};
+    for (int side = 2 * i; side < 2 * i + 2; ++side) {
+      const int a = p.block[side];
+      for (int e = 0; a >= 0 && e < 3; ++e) {
+        const std::ptrdiff_t row = p.at[side] + e * p.size(a);
+        diagonal[e] += block_dot<0>(p.J + row, p.Y + row, p.size(a));
+      }
+    }
+    s.cones[at(i)].scale = cone_scale(p.mu[i], diagonal[0], diagonal[1], diagonal[2]);
+  }
+}
+
 void prepare_sweeps(const ConeBlocks &p, ConeSweeps &s) {
   if (s.cones.size() < at(p.m))
     s.cones.resize(at(p.m));
@@ -226,9 +218,9 @@ void prepare_sweeps(const ConeBlocks &p, ConeSweeps &s) {
       if (a < 0)
         continue;
       if (p.size(a) == free_body)
-        add_diagonal<free_body>(p.J + p.at[side], p.Y + p.at[side], free_body, D);
+        add_block_product<free_body>(p.J + p.at[side], p.Y + p.at[side], free_body, D, 3, true);
       else
-        add_diagonal<0>(p.J + p.at[side], p.Y + p.at[side], p.size(a), D);
+        add_block_product<0>(p.J + p.at[side], p.Y + p.at[side], p.size(a), D, 3, true);
     }
     D[3] = D[1], D[6] = D[2], D[7] = D[5];
     s.cones[at(i)].prepare(D, p.mu[i]);

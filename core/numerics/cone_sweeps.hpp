@@ -29,9 +29,6 @@ struct ConeBlocks {
   int size(int a) const { return start[a + 1] - start[a]; }
 };
 
-// D (3 m x 3 m) of (1)
-void assemble_cone_matrix(const ConeBlocks &p, double *D);
-
 // Memory and answer of sweeps; the arithmetic is in the functions below.
 struct ConeSweeps {
   // a contact of free bodies
@@ -55,6 +52,11 @@ struct ConeSweeps {
 
 namespace DALEMBERT_ISA {
 
+// D (3 m x 3 m) of (1)
+void assemble_cone_matrix(const ConeBlocks &p, double *D);
+
+// Scales of all contacts, of (3) of numerics/cone_problem.hpp; prepare_sweeps finds D_ii too.
+void prepare_scales(const ConeBlocks &p, ConeSweeps &s);
 // D_ii and scales of all contacts; then the residual of lam, with v the velocities with these impulses
 void prepare_sweeps(const ConeBlocks &p, ConeSweeps &s);
 double residual_of_blocks(const ConeBlocks &p, const ConeSweeps &s, const double *v, const double *lam);

@@ -153,7 +153,8 @@ void Batch::clear(std::size_t k) {
 void Batch::report(std::size_t k, Outcome outcome, double t, const Counts &c) {
   to.outcomes[k] = double(outcome);
   to.reached[k] = t;
-  const std::int64_t columns[batch_counts] = {c.steps, c.rejected, c.evaluations, c.jacobians, c.missed};
+  const std::int64_t columns[batch_counts] = {c.steps, c.rejected, c.evaluations, c.jacobians, c.missed,
+                                              c.factorizations};
   for (std::size_t j = 0; j < batch_counts; ++j)
     to.counts[batch_counts * k + j] = double(columns[j]);
 }

@@ -50,14 +50,14 @@ struct BatchRequest {
 // a row for each run
 struct BatchResults {
   double *outcomes, *reached; // time that it has reached
-  double *counts;             // 5: steps, rejected, evaluations, Jacobians, missed switches
+  double *counts;             // batch_counts: steps, rejected, evaluations, Jacobians, missed switches, factorizations
   double *q, *v, *x;          // at each sample; not a number where the run has not come to
   ModeLog *modes = nullptr;   // of friction and stops; null: there are none
   EventLog *events = nullptr; // null: there are none
   double *tau = nullptr;      // of the samples of the control: count x nv; null: it is not sampled
 };
 
-constexpr std::size_t batch_counts = 5;
+constexpr std::size_t batch_counts = 6;
 // sliding, static friction, ratio of static to sliding coefficient, lower, upper stop, restitution, rest tolerance
 constexpr std::size_t friction_columns = 7;
 

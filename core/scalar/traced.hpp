@@ -35,9 +35,10 @@ public:
     nodes[used] = {by_a, by_b, a, b};
     return used++;
   }
-  // derivatives `bar` (size()) of a number by the others: from those that it is made from directly to all before them
-  void pull(double *bar) const {
-    for (Place k = used; k-- > 1;) {
+  // derivatives `bar` (size()) of a number by the others: from those that it is made from directly to all before them,
+  // by way of the entries [first, size)
+  void pull(double *bar, Place first = 1) const {
+    for (Place k = used; k-- > first;) {
       const double here = bar[k];
       if (here == 0.0)
         continue;

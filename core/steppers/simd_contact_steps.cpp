@@ -114,6 +114,7 @@ private:
   Lane lanes[W];
   ContactLanes rows;
   unsigned running = 0;
+  bool has_joint_terms = false;
   double t = 0.0;
   std::ptrdiff_t next = 0, row = -1; // sample; interval of the control whose values stand in the workspace
   SmoothInterval interval;
@@ -144,6 +145,7 @@ private:
     own.contacts = run.contacts->fresh();
     own.contacts.logs = false;
     find_blocks(m, own.contacts);
+    has_joint_terms = own.contacts.has_joint_terms;
     for (std::size_t k = 0; k < own.contacts.free_blocks.size(); ++k)
       if (own.contacts.free_blocks[k].alone)
         set_free_block(m.bodies[own.contacts.block_first[k]], own.contacts.free_blocks[k]);
@@ -239,9 +241,10 @@ private:
       }
       return;
     }
-    ModelData weightless = m;
-    std::fill_n(weightless.gravity, 3, 0.0);
-    forward_dynamics<P>(weightless, work.system.loops.ws, work.q, work.v, work.none, nullptr, nullptr, out, nullptr);
+    Workspace<P> &ws = work.system.loops.ws;
+    start_forward<P>(m, ws, work.q, work.v);
+    ws.A[0] = {zero3<P>(), zero3<P>()}; // without weight
+    finish_forward<P>(m, ws, work.none, nullptr, out, nullptr);
   }
 
   // (1) without contacts
@@ -256,7 +259,7 @@ private:
     for (int f = 0; f < m.nv; ++f)
       work.vm[f] = work.v[f] + 0.5 * h * work.vm[f];
     impose_drives(m, P(interval.clamp(middle)), work.system.callback_laws, work.qm, work.vm);
-    rates(middle);
+    rates(middle, h);
     for (int f = 0; f < m.nv; ++f)
       work.free[f] = work.before[f] + h * work.a[f];
     for (int k = 1; k <= m.nb; ++k) { // a has the rate of the axes of u, which stay
@@ -269,7 +272,7 @@ private:
     }
   }
 
-  void rates(double time) {
+  void rates(double time, double h) {
     ++counts.evaluations;
     time = interval.clamp(time);
     SystemState<P> state{P(time), work.qm, work.vm, work.x};
@@ -277,7 +280,9 @@ private:
       set_control(time);
       state.control = work.control, state.inputs = work.inputs;
     }
+    work.system.joint_terms.h = has_joint_terms ? h : 0.0, work.system.joint_terms.from = work.before;
     solve_accelerations(m, run.conditions, work.system, state, work.a, work.dx);
+    work.system.joint_terms.h = 0.0;
   }
 
   void set_control(double time) {
@@ -329,8 +334,11 @@ private:
       keep_impulses(one.contacts, *one.found.points, h);
       if (!lane_overlaps(context(lane), h))
         continue;
-      if (solved >> lane & 1u)
+      if (solved >> lane & 1u) {
         rows.give(lane);
+        for (int f = 0; f < m.nv; ++f) // axes of the end follow from these
+          one.contacts.free[std::size_t(f)] = work.free[f][lane];
+      }
       if (find_lane_separation(context(lane), h))
         apart |= 1u << lane;
     }

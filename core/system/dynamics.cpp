@@ -16,6 +16,9 @@ template <class T> std::size_t lay_out(const ModelData &m, std::byte *base, Syst
   const std::size_t nv = std::size_t(m.nv);
   for (T **each : {&work.tau, &work.efforts, &work.control, &work.passed})
     *each = arena.take<T>(nv);
+  work.joint_terms.slopes = arena.take<T>(m.nc ? 0 : 4 * nv);
+  work.joint_terms.duals =
+      arena.take<Dual>(m.nc || !std::is_same_v<T, double> ? 0 : std::size_t(m.programs.max_values));
   work.inputs = arena.take<T>(std::size_t(m.input_count));
   work.parameters = arena.take<double>(std::size_t(m.parameter_count));
   work.requested_effort = arena.take<T>(std::size_t(m.actuator_count));
@@ -132,9 +135,21 @@ static void evaluate_rows(const ModelData &m, const Conditions &c, SystemWorkspa
     stabilize(m, c, work, s.v);
 }
 
+// The slopes of elements become what acts over a step, and their forces those of velocities at its begin.
+template <class T> static void set_joint_terms(const ModelData &m, SystemWorkspace<T> &work, const T *v) {
+  const JointTerms<T> &terms = work.joint_terms;
+  T *damping = terms.slopes, *stiffness = damping + m.nv;
+  for (int f = 0; f < m.nv; ++f) {
+    work.tau[f] = work.tau[f] + damping[f] * (v[f] - terms.from[f]);
+    damping[f] = terms.h * damping[f], stiffness[f] = (0.25 * terms.h * terms.h) * stiffness[f];
+  }
+  work.loops.ws.step_damping = damping, work.loops.ws.step_stiffness = stiffness;
+}
+
 template <class T> unsigned solve_accelerations(const ModelData &m, const Conditions &c, SystemWorkspace<T> &work,
                                                 const SystemState<T> &s, T *a, T *dx) {
   Workspace<T> &ws = work.loops.ws;
+  const bool has_terms = work.joint_terms.h > 0.0;
   prescribe(m, c.acceleration_prescribed, s.t, work.callback_laws, a);
   for (int f = 0; s.prescribed && c.acceleration_prescribed && f < m.nv; ++f)
     if (c.acceleration_prescribed[f])
@@ -142,8 +157,13 @@ template <class T> unsigned solve_accelerations(const ModelData &m, const Condit
   if (m.nc)
     evaluate_rows(m, c, work, s);
   start_forward(m, ws, s.q, s.v, m.nc > 0);
-  apply_loads(m, c, work, evaluation_context(c, work, s, dx), s, m.nc > 0);
+  EvaluationContext<T> at = evaluation_context(c, work, s, dx);
+  at.joint_slopes = has_terms ? work.joint_terms.slopes : nullptr, at.duals = work.joint_terms.duals;
+  apply_loads(m, c, work, at, s, m.nc > 0);
+  if (has_terms)
+    set_joint_terms(m, work, s.v);
   finish_forward(m, ws, work.tau, c.acceleration_prescribed, a, static_cast<T *>(nullptr));
+  ws.step_damping = ws.step_stiffness = nullptr;
   return m.nc ? solve_multipliers(m, work.loops, c.acceleration_prescribed, a, work.lambda) : 0u;
 }
 
@@ -297,6 +317,8 @@ template Load<Dual> loop_constraint_load(const ModelData &, Workspace<Dual> &, c
                                          Dual *);
 template void loop_constraint_loads(const ModelData &, const Conditions &, SystemWorkspace<Dual> &, const Dual *,
                                     Dual *);
+template void loop_constraint_loads(const ModelData &, const Conditions &, SystemWorkspace<Traced> &, const Traced *,
+                                    Traced *);
 template void loop_constraint_loads(const ModelData &, const Conditions &, SystemWorkspace<double> &, const double *,
                                     double *);
 template void loop_constraint_loads(const ModelData &, const Conditions &, SystemWorkspace<Pack> &, const Pack *,

@@ -100,9 +100,10 @@ public:
 
   bool find(const double *loads, double *lambda) {
     place(loads);
-    if (!factor())
-      return false;
-    return settle(lambda);
+    for (const double little : {1e-11, 1e-13}) // the smaller one for long ladders; worse in lattices
+      if (factor(little) && settle(lambda))
+        return true;
+    return false;
   }
 
 private:
@@ -165,8 +166,7 @@ private:
 
   // ---- factors
 
-  bool factor() {
-    constexpr double little = 1e-11;
+  bool factor(double little) {
     std::vector<Piece> pieces(at(m.nb) + 1);
     left.resize(at(plan.row_count)), left_B.resize(at(plan.row_count));
     bool sound = true;

@@ -242,9 +242,7 @@ static int take_rows(const ModelData &m, const LoopWorkspace<double> &loops, Sel
   double largest = 1.0;
   for (int i = 0; i < rows; ++i)
     largest = std::max(largest, left[work.order[i]]);
-  const double opening = 30.0 * loops.opening, tolerance = largest * (opening < 1e-8   ? 1e-8
-                                                                      : opening > 1e-5 ? 1e-5
-                                                                                       : opening);
+  const double tolerance = largest * independence(loops.opening); // the rule by which accelerations are found
   const auto part_along = [nv](const double *e, double *w) { // takes it away
     double along = 0.0;
     for (std::ptrdiff_t f = 0; f < nv; ++f)

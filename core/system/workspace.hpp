@@ -7,6 +7,16 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
+// Damping and stiffness of joints within a step of length h, whose velocities are `from` at its begin: accelerations are
+// those with forces of elements along single coordinates of trees at the mean position and velocity of the step, to first
+// order (tree/joint_pivots.hpp). The factors of the equations stand with them in the workspace.
+template <class T> struct JointTerms {
+  double h = 0.0;          // 0: none
+  const T *from = nullptr; // nv
+  T *slopes;               // 4 nv: EvaluationContext::joint_slopes; then h c, h^2 k / 4
+  Dual *duals;             // of numbers: space for programs
+};
+
 template <class T> struct SystemWorkspace {
   LoopWorkspace<T> loops;
   T *tau;                // nv: all joint forces but those of drives
@@ -28,6 +38,7 @@ template <class T> struct SystemWorkspace {
   double *numbers;       // space for programs
   double *callback_laws; // 3 per callback law
   double *loads;         // users x 6: from outside
+  JointTerms<T> joint_terms;
 };
 
 template <class T> std::size_t lay_out(const ModelData &m, std::byte *base, SystemWorkspace<T> &work);

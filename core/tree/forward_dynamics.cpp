@@ -40,9 +40,12 @@ template <class T> DALEMBERT_INLINE T *factor_of(const ModelData &m, const Works
 // (1): the pivots of joint i and the inertia that is left when its degrees of freedom yield
 template <class T> DALEMBERT_INLINE void eliminate(const ModelData &m, const BodyData &b, const Motion<T> *H,
                                                    const ArticulatedInertia<T> &I, const double *regularizing,
+                                                   const T *step_damping, const T *step_stiffness,
                                                    const unsigned char *given, Pivot<T> *pivot, T *L,
                                                    ArticulatedInertia<T> &left) {
   const double *extra = regularizing && b.is_regularized ? regularizing + b.v : nullptr;
+  const T *damping = step_damping ? step_damping + b.v : nullptr,
+          *stiffness = step_damping ? step_stiffness + b.v : nullptr;
   left = I;
   if (b.nv == 1) {
     if (given && given[0]) {
@@ -54,17 +57,19 @@ template <class T> DALEMBERT_INLINE void eliminate(const ModelData &m, const Bod
     else if (b.form == JointForm::along_z)
       pivot->z = {{I.H.xz, I.H.yz, I.H.zz}, {I.M.xz, I.M.yz, I.M.zz}};
     else
-      return factor_block<1>(m, b, H, I, extra, nullptr, pivot, L),
+      return factor_block<1>(m, b, H, I, extra, nullptr, pivot, L, damping, stiffness),
              subtract_dyad(left, pivot->inverse, pivot->z.n, pivot->z.f);
     T inertia = b.form == JointForm::about_z ? I.J.zz : I.M.zz;
     if (b.armature)
       inertia = inertia + armature_of<T>(m, b.v);
+    if (damping)
+      inertia = inertia + step_inertia(*damping, *stiffness, inertia);
     pivot->inverse = 1.0 / (extra ? inertia + *extra : inertia);
     subtract_dyad(left, pivot->inverse, pivot->z.n, pivot->z.f);
   } else if (b.nv) {
     visit_columns(b.nv, [&](auto n) {
       constexpr int N = decltype(n)::count;
-      factor_block<N>(m, b, H, I, extra, given, pivot, L);
+      factor_block<N>(m, b, H, I, extra, given, pivot, L, damping, stiffness);
       if (b.parent)
         for (int k = 0; k < N; ++k)
           subtract_dyad(left, pivot[k].inverse, pivot[k].z.n, pivot[k].z.f);
@@ -229,7 +234,7 @@ template <class T> DALEMBERT_INLINE void eliminate_joint(const ModelData &m, con
   if (is_flexible(b))
     eliminate_modes(m, ws, i, left);
   else
-    eliminate(m, b, H, I, ws.regularizing_inertia, mine, pivot, L, left);
+    eliminate(m, b, H, I, ws.regularizing_inertia, ws.step_damping, ws.step_stiffness, mine, pivot, L, left);
   if (mine && !is_flexible(b))
     add_given(b, H, mine, a, c);
   if (b.form == JointForm::modal)
@@ -308,7 +313,7 @@ template <class T>
 void finish_forward(const ModelData &m, Workspace<T> &ws, const T *tau, const unsigned char *given, T *a, T *tau_out) {
   for (int i = m.nb; i > 0; --i) {
     const BodyData &b = m.bodies[i];
-    if (b.form == JointForm::about_z && !given && !b.armature && !b.is_regularized)
+    if (b.form == JointForm::about_z && !given && !b.armature && !b.is_regularized && !ws.step_damping)
       eliminate_turn(b, ws, tau, i);
     else
       eliminate_joint(m, b, ws, tau, given, a, i);
@@ -339,8 +344,8 @@ template <class T> void factorize(const ModelData &m, Workspace<T> &ws, const T 
     if (is_flexible(b))
       eliminate_modes(m, ws, i, left);
     else
-      eliminate(m, b, ws.H + b.H, ws.I_A[i], ws.regularizing_inertia, given ? given + b.v : nullptr, ws.pivot + b.v,
-                ws.L + 15 * i, left);
+      eliminate(m, b, ws.H + b.H, ws.I_A[i], ws.regularizing_inertia, ws.step_damping, ws.step_stiffness,
+                given ? given + b.v : nullptr, ws.pivot + b.v, ws.L + 15 * i, left);
     if (b.parent)
       add_to_parent(ws.X[i], left, ws.I_A[b.parent]);
   }

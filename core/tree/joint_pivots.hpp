@@ -5,10 +5,19 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
+// What damping and stiffness of a degree of freedom, h c and h^2 k / 4 over a step of length h, add to its inertia, with
+// which a change of its velocity is found: those of the trapezoidal rule, and from h c = 2 inertia on as much more as lets
+// the velocity decay in the step without reversal.
+template <class T> DALEMBERT_INLINE T step_inertia(const T &damping, const T &stiffness, const T &inertia) {
+  return larger(0.5 * damping, damping - inertia) + stiffness;
+}
+
 // D = L diag(d) L^T in place, then Z = L^-1 U; `given` marks rows that stand aside
 template <int N, class T> DALEMBERT_INLINE void factor_block(const ModelData &m, const BodyData &b, const Motion<T> *H,
                                                              const ArticulatedInertia<T> &I, const double *extra,
-                                                             const unsigned char *given, Pivot<T> *pivot, T *L) {
+                                                             const unsigned char *given, Pivot<T> *pivot, T *L,
+                                                             const T *damping = nullptr,
+                                                             const T *stiffness = nullptr) {
   Load<T> U[N];
   T D[N][N];
   for (int k = 0; k < N; ++k)
@@ -20,6 +29,8 @@ template <int N, class T> DALEMBERT_INLINE void factor_block(const ModelData &m,
     D[r][r] = D[r][r] + armature_of<T>(m, b.v + r);
   for (int r = 0; extra && r < N; ++r)
     D[r][r] = D[r][r] + extra[r];
+  for (int r = 0; damping && r < N; ++r)
+    D[r][r] = D[r][r] + step_inertia(damping[r], stiffness[r], D[r][r]);
   if (given) {
     for (int r = 0; r < N; ++r)
       if (given[r]) {

@@ -292,5 +292,6 @@ template void centroidal_matrix(const ModelData &, Workspace<Pack> &, const Pack
 template void joint_loads(const ModelData &, const Workspace<double> &, double *);
 template void joint_loads(const ModelData &, const Workspace<Pack> &, Pack *);
 template void joint_loads(const ModelData &, const Workspace<Dual> &, Dual *);
+template void joint_loads(const ModelData &, const Workspace<Traced> &, Traced *);
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -60,6 +60,9 @@ template <class T> struct Workspace {
   Vec3<T> *row_point;
   // of each degree of freedom: inertia that is added to its pivot for a while; null: none
   const double *regularizing_inertia;
+  // of each degree of freedom, over a step of length h: h c, h^2 k / 4 of a damping c and a stiffness k that act against
+  // changes of its velocity (tree/joint_pivots.hpp); null: none
+  const T *step_damping, *step_stiffness;
   // flexible bodies: loads per unit acceleration of each mode, of the body itself, then with all it carries;
   // inertia of the modes among themselves with all the body carries; the factor of what is left to eliminate
   Load<T> *modal_own, *modal_load;
@@ -95,6 +98,7 @@ template <class T> inline std::size_t lay_out(const ModelData &m, std::byte *bas
   ws.row_load = nullptr;
   ws.row_point = nullptr;
   ws.regularizing_inertia = nullptr;
+  ws.step_damping = ws.step_stiffness = nullptr;
   ws.modal_own = arena.take<Load<T>>(std::size_t(m.modal_loads));
   ws.modal_bend = arena.take<Sym3<T>>(std::size_t(m.modal_loads));
   ws.modal_rates = arena.take<ModalRate<T>>(std::size_t(m.modal_loads));

@@ -105,6 +105,7 @@ from .connections.contacts import (
     SurfacePair as SurfacePair,
 )
 from .connections.elements import (
+    AlongPath as AlongPath,
     BeamElement as BeamElement,
     BrushTyre as BrushTyre,
     BumpStop as BumpStop,
@@ -123,6 +124,7 @@ from .connections.elements import (
     ForceConnection as ForceConnection,
     ForceElement as ForceElement,
     GasSpring as GasSpring,
+    GearMesh as GearMesh,
     GeneralizedMaxwell as GeneralizedMaxwell,
     HillMuscle as HillMuscle,
     HydraulicCylinder as HydraulicCylinder,
@@ -138,6 +140,7 @@ from .connections.elements import (
     LuGreFriction as LuGreFriction,
     MagicFormulaTyre as MagicFormulaTyre,
     Maxwell as Maxwell,
+    MillardMuscle as MillardMuscle,
     NonlinearSpring as NonlinearSpring,
     PointPlaneContact as PointPlaneContact,
     PositionServo as PositionServo,
@@ -156,6 +159,8 @@ from .connections.elements import (
     TransferFunction as TransferFunction,
     TyreData as TyreData,
     VelocityServo as VelocityServo,
+    WrapCylinder as WrapCylinder,
+    WrapSphere as WrapSphere,
     Zener as Zener,
     law as law,
     read_tir as read_tir,

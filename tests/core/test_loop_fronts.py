@@ -10,6 +10,7 @@ from systems.many_loops import grid, lattice, net, platforms, scissor, wheel
 
 import dalembert as da
 from dalembert.arrays import Array
+from dalembert.closure.loop_equations import LoopEquations
 
 # a scissor at 0.6 rad and 0.5 rad/s: second rate of its angle, by Lagrange's equation of the one coordinate
 SCISSORS = {3: -3.759345408379597, 10: -0.7306089725886297, 100: -0.369121503331139, 300: -0.3658346306643406}
@@ -36,7 +37,7 @@ def dense_accelerations(model: da.Model, q: Array, v: Array) -> tuple[Array, int
     return free + np.linalg.solve(L.T, change), int((s > 1e-9).sum())
 
 
-@pytest.mark.parametrize("n", [10, 100, 300, 1000])
+@pytest.mark.parametrize("n", [3, 10, 100, 300, 1000])
 def test_scissor_accelerates_as_its_closed_form(n: int) -> None:
     model = scissor(n).compile()
     q = np.zeros(model.nq)
@@ -77,10 +78,23 @@ def test_grid_at_rest_accelerates_as_its_nodes() -> None:
     assert np.allclose(found, exact, rtol=1e-12)
 
 
-@pytest.mark.parametrize("n", [4, 8])
-def test_redundant_rows_of_a_grid(n: int) -> None:
-    model = grid(n).compile()
-    assert model.nc - len(model.independent_rows) == {4: 48, 8: 192}[n]
+@pytest.mark.parametrize(
+    ("build", "rows", "rank"),
+    [
+        (lambda: grid(4), 80, 32),
+        (lambda: grid(8), 320, 128),
+        (lambda: grid(12), 720, 288),
+        (lambda: grid(20), 2000, 800),
+        (lambda: scissor(30), 150, 60),
+        (lambda: grid(1, braced=1.0), 15, 5),
+        (lambda: grid(2, braced=1.0), 60, 19),
+    ],
+    ids=["grid 4", "grid 8", "grid 12", "grid 20", "scissor 30", "braced cell", "four braced cells"],
+)
+def test_rank_of_coupled_loops(build: Callable[[], da.System], rows: int, rank: int) -> None:
+    model = build().compile()
+    found = LoopEquations.of(model).rank(model.initial_state().q, np.ones(model.nv, dtype=bool))
+    assert (model.nc, found) == (rows, rank)
 
 
 FAMILIES: dict[str, Callable[[int], da.System]] = {

@@ -155,6 +155,13 @@ def assert_products(point: Point) -> None:
     numbers = (model if point.conditions is None else point.conditions.model).parameters
     how["directions"] = parameter_directions(model, point.parameters, numbers, "test")
     products = model._d_dynamics_products([0, 1, 2, 3, 5], point.q, point.v, w_a, w_x, **how)
+    together = np.stack([products[4], model._d_dynamics_products([5], point.q, point.v, w_a, w_x, **how)[0]])
+    size = 1.0 + np.abs(together).max(initial=0.0)
+    assert np.abs(together[0] - together[1]).max(initial=0.0) < PRODUCT * size, "products by parameters alone"
+    states = [np.stack([row, row, row]) for row in (point.q, point.v)]
+    weights = [np.stack([0.5 * row, -2.0 * row, 2.5 * row]) for row in (w_a, w_x)]
+    sums = model._d_dynamics_products([6], *states, *weights, **how)[0].sum(axis=0)
+    assert np.abs(sums - together[0]).max(initial=0.0) < 4 * PRODUCT * size, "sums of products by parameters"
     for kind, product in zip(("q", "v", "x", "tau", "parameters"), products, strict=True):
         expected = w_a @ getattr(found.a, kind) + w_x @ getattr(found.dx, kind)
         size = 1.0 + max(np.abs(getattr(part, kind)).max(initial=0.0) for part in (found.a, found.dx))

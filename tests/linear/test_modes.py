@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.special import jn_zeros
 from systems.flexible_systems import random_flexible_tree
+from systems.many_loops import net
 
 import dalembert as da
 from dalembert.library.open_chains import chain
@@ -59,6 +60,20 @@ def test_large_and_damped() -> None:
     every_low = every.eigenvalues[np.argsort(abs(every.eigenvalues))][:8]
     for value in few.eigenvalues:
         assert abs(every_low - value).min() < 1e-8 * abs(value)
+
+
+def test_damped_modes_of_a_net_with_many_loops() -> None:
+    """Few modes by one factorisation within the trees are among those of the dense matrices."""
+    s = net(5)
+    for name in [n for n, c in s.connections.items() if isinstance(c.element, da.Universal)]:
+        s.connect(f"damper of {name}", da.JointSpring(stiffness=80.0, damping=0.2), f"{name}.angle_1")
+    model = s.compile()
+    eq = da.equilibrium(model)
+    few, A = da.modes(model, eq, count=3), da.linearize(model, eq).A
+    every = np.linalg.eigvals(A)
+    assert few.space.ny > 60
+    for value in few.eigenvalues:
+        assert abs(every - value).min() < 1e-7 * abs(value)
 
 
 def test_modes_are_orthonormal_in_the_mass_matrix() -> None:

@@ -45,6 +45,7 @@ PICTURES = {
     "biped": "biped.png",
     "gripper": "gripper.png",
     "lane_change": "lane_change.png",
+    "gear_pair": "gear_pair.png",
 }
 
 
@@ -260,3 +261,13 @@ def test_a_gripper_lifts_a_crate_by_friction() -> None:
 def test_a_gentle_lane_change_is_that_of_the_single_track_model() -> None:
     found = numbers_of("lane_change")
     assert abs(found["rate"] - found["linear"]).max() < 0.1 * abs(found["linear"]).max()
+
+
+def test_the_teeth_of_a_gear_pair_part_below_the_linear_resonance() -> None:
+    """Parting makes the mesh softer: the jump lies below the resonance of the linear system."""
+    found = numbers_of("gear_pair")
+    jump = found["speed"][found["force"].argmax()]
+    assert 0.75 * found["resonance"] < jump < 0.95 * found["resonance"]
+    assert found["force"].max() > 4 * found["LOAD"] / found["mesh"].base_radii[0] and found["force"].min() == 0.0
+    work = found["LOAD"] * found["result"]["P.position"][-1]
+    assert abs(found["result"]["energy.balance"]).max() < 1e-6 * work

@@ -105,6 +105,21 @@ def test_a_start_at_which_accelerations_are_rounding_is_refused_with_the_way_out
     assert da.simulate(neck(offset), 1e-3, state={"yaw": 0.7}).status == "finished"
 
 
+def test_ensembles_live_runs_and_rollouts_refuse_it_alike() -> None:
+    refused = {"expected_exception": da.SingularityError, "match": r"'yaw' together have .* 'head' has mass but no"}
+    model = neck(1e-7).compile()
+    with pytest.raises(**refused):
+        da.Live(model)
+    with pytest.raises(**refused):
+        da.simulate(model, 1e-6, parameters={"head.mass": np.array([1.0, 2.0])})
+    with pytest.raises(**refused):
+        da.rollout(model, None, {"roll": np.zeros((2, 3))}, dt=1e-6)
+    with pytest.raises(da.SingularityError, match=r"'yaw' of run 1 together have"):
+        da.simulate(model, 1e-6, state={"yaw": np.array([0.7, 0.0])})
+    turned = da.simulate(model, 1e-3, state={"yaw": np.array([0.7, 0.8])})
+    assert turned.status == ("finished", "finished")
+
+
 @pytest.mark.parametrize("offset", [8e-7, 1e-6])
 def test_a_motion_with_hardly_any_inertia_is_noted_at_the_start(offset: float) -> None:
     """As the neck of the iCub: a head without moments, whose mass nearly meets the axis of both turns together."""

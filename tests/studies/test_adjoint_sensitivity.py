@@ -252,3 +252,33 @@ def test_rest_without_a_derivative_is_refused() -> None:
     ):
         with pytest.raises(da.ModelError, match=said):
             da.sensitivity(s, ["X.position"], "b.mass", **more)
+
+
+def test_outputs_of_bodies_and_connections() -> None:
+    s = arm(3, np.random.default_rng(3))
+    state = {f"H{k}": 0.3 for k in range(3)}
+    by = ["b0.mass", "b1.end.x", "b2.end.y", "b0.end.rz", "k1.stiffness", "H1"]
+    names = ("b2.position.x", "b2.end.position.norm", "b2.end.acceleration.y", "H1.force.z", "H2.acceleration")
+    found = both(s, {name: (name, "final") for name in names}, by, 0.4, state=state)
+    for name in names:
+        for k, direction in enumerate(by):
+            expected = by_runs(s.compile(), name, direction, 0.4, state)
+            size = 1e-6 * np.abs(found[name]).max()
+            assert found[name][k] == pytest.approx(expected, rel=1e-6, abs=size), (name, direction)
+
+
+def test_orientations_and_undetermined_loads_of_a_loop() -> None:
+    """Loads of a spatial loop in a plane are shares of least norm in part: their derivatives are differences."""
+    s, state = rocker(), {"A": 0.7, "A.speed": 0.5}
+    names = (
+        "rocker.angle",
+        "coupler.quaternion",
+        "crank.angular_velocity",
+        "D.force.x",
+        "C.force.norm",
+        "coupler.velocity",
+    )
+    both(s, {name: (name, "mean") for name in names}, ["l1", "l3", "crank.mass", "A", "e.c"], 0.3, state=state)
+    expected = by_runs(s.compile(), "rocker.angle", "l1", 0.3, state)
+    found = da.sensitivity(s, {"y": ("rocker.angle", "final")}, ["l1"], 0.3, state=state)
+    assert found["y"][0] == pytest.approx(expected, rel=1e-6)

@@ -89,9 +89,21 @@ LIBRARY: list[tuple[Any, dict[str, Any]]] = [
         ),
         {},
     ),
+    (
+        da.GearMesh((20, 61), 3e-3, 3e8, 500.0, backlash=20e-6, helix_angle=0.3, varying=True, friction=0.05),
+        {"center": {"x2": 0.12718}, "measure_amplitude": 3e-5},
+    ),
+    (
+        da.AlongPath(da.HillMuscle(0.5, 300.0, 0.3), ["point", da.WrapCylinder(0.05), "point"]),
+        {"center": {"x1": 0.2, "x2": 0.4}, "measure_amplitude": 3e-2},
+    ),
     (da.PositionServo("sin(t)", 10.0, 1.0, 3.0, limit=2.0), {}),
     (da.VelocityServo(1.0, 3.0, 2.0), {}),
     (da.DCMotor("12 - s", 1.0, 0.1, 0.01), {}),
+    (
+        da.MillardMuscle("t", 100.0, 0.3, 0.3, pennation=0.3),
+        {"center": {"s": 0.6, "a": 0.5, "fiber": 1.0}, "measure_amplitude": 5e-3},
+    ),
     (da.HillMuscle("t", 100.0, 0.5), {"center": {"s": 0.5, "a": 0.5}, "measure_amplitude": 0.1}),
     (da.HydraulicCylinder(0.0, 1e-5, 1e-3, 4e-4, (0.2, 1.8)), {"center": {"s": 1.0}, "measure_amplitude": 0.5}),
     (da.StateSpace([[-1.0]], [[2.0]], [[3.0]], [[0.5]]), {}),

@@ -64,6 +64,23 @@ def cam(element: Any, out: float) -> da.System:
     return s
 
 
+def routed(element: Any) -> da.System:
+    s = da.System("routed", gravity=(0, -9.81, 0))
+    bob = s.body("bob", mass=1.0, inertia=(0.1, 0.1, 0.1))
+    s.connect("guide", da.Prismatic("y"), s.ground.at(0.6, 0, 0), bob)
+    s.connect("it", element, s.ground, s.ground.at(0.3, 0, 0), bob)
+    return s
+
+
+def meshing(element: Any) -> da.System:
+    s = da.System("meshing", gravity=(0, -9.81, 0))
+    one, two = (s.body(name, mass=1.0, inertia=(0.1, 0.1, 0.1)) for name in ("one", "two"))
+    s.connect("A", da.Revolute("z"), s.ground, one)
+    s.connect("B", da.Revolute("z"), s.ground.at(element.center_distance, 0, 0), two)
+    s.connect("it", element, s.ground, one, two)
+    return s
+
+
 def coupled(element: Any, second: Any, apart: tuple[float, float, float] = (0.6, 0, 0)) -> da.System:
     s = da.System("coupled", gravity=(0, -9.81, 0))
     one, two = (s.body(name, mass=1.0, inertia=(0.1, 0.1, 0.1)) for name in ("one", "two"))
@@ -127,6 +144,7 @@ SYSTEMS: dict[str, Callable[[], da.System]] = {
     "HydraulicCylinder": lambda: two(elements.HydraulicCylinder(0.0, 0.0, 1e-3, 5e-4, (0.3, 0.9))),
     "Cable": lambda: two(elements.Cable(100.0, 0.5)),
     "Ligament": lambda: two(elements.Ligament(100.0, 0.5)),
+    "MillardMuscle": lambda: two(elements.MillardMuscle(0.5, 100.0, 0.3, 0.3)),
     "HillMuscle": lambda: two(elements.HillMuscle(0.5, 100.0, 0.6)),
     "ElasticBar": lambda: two(elements.ElasticBar(100.0, 0.6)),
     "BeamElement": lambda: two(elements.BeamElement(0.6, axial=100.0, bending=1.0)),
@@ -139,6 +157,8 @@ SYSTEMS: dict[str, Callable[[], da.System]] = {
     "SphereSphereContact": lambda: two(elements.SphereSphereContact(0.3, 0.25, 1e4)),
     "JournalBearing": lambda: two(elements.JournalBearing(0.2, 0.01, 0.2, 0.02), apart=0.0),
     "TractionFilm": lambda: two(elements.TractionFilm(0.3, 0.2, 0.1, load=10.0, **_OIL), apart=0.0, first=(-0.5, 0, 0)),
+    "AlongPath": lambda: routed(elements.AlongPath(elements.Cable(1e3, 0.7), ["point", da.WrapCylinder(0.1), "point"])),
+    "GearMesh": lambda: meshing(elements.GearMesh((20, 60), 0.02, 1e6)),
     "BrushTyre": lambda: rolling(
         elements.BrushTyre(0.2, 1e4, load=1.0, longitudinal=1.0, cornering=1.0, friction=1.0)
     ),
@@ -169,6 +189,7 @@ SYSTEMS: dict[str, Callable[[], da.System]] = {
 _NOTHING = {
     "Free", "Joint", "Constraint", "ForceElement", "ForceConnection", "CoordinateConnection", "LoadFriction", "Arc",
     "Line", "Curve", "Offset", "SignalBlock", "Delay", "Reaction", "Road", "Sensor", "Table", "TyreData",
+    "WrapCylinder", "WrapSphere",
 }  # fmt: skip
 
 

@@ -55,8 +55,10 @@ static std::size_t lay_out(const ModelData &m, std::byte *base, AlphaWorkspace &
   work.lambda0 = arena.take<double>(std::size_t(m.nc));
   work.grip = arena.take<double>(std::size_t(m.nc));
   work.kept = arena.take<AlphaWorkspace::Kept>(1);
-  arena.skip(lay_out(m, arena.here(), work.newton));
-  arena.skip(lay_out(m, arena.here(), work.fronts));
+  if (m.fronts.pays_fresh) {
+    arena.skip(lay_out(m, arena.here(), work.newton));
+    arena.skip(lay_out(m, arena.here(), work.fronts));
+  }
   return arena.used;
 }
 
@@ -122,11 +124,32 @@ static void bind_row(const ModelData &m, AlphaWorkspace &mine, const LoopConstra
   E[row * (size + 1)] = -1e-10 * grip;
 }
 
-// calls f(row, its unknown) for all rows of the loops
+// calls f(row, its unknown) for all rows of the loops that have one; the others repeat these
 template <class F> static inline void for_multipliers(const ModelData &m, F &&f) {
   for (int k = 0; k < m.loop_constraint_count; ++k)
-    for (int j = 0; j < m.loop_constraints[k].rows; ++j)
+    for (int j = 0; m.loop_constraints[k].rows && j < m.fronts.labels[m.fronts.multipliers_of[k]].size; ++j)
       f(m.loop_constraints[k].row + j, m.fronts.labels[m.fronts.multipliers_of[k]].first + j);
+}
+
+// Changes of the forces at points, in fixed directions, become those of their multipliers, whose directions turn with
+// body A: n . (theta x f) less.
+static void turn_back_multipliers(const ModelData &m, const Workspace<double> &ws, AlphaWorkspace &mine,
+                                  double second) {
+  for (int k = 0; k < m.loop_constraint_count; ++k) {
+    const LoopConstraintData &constraint = m.loop_constraints[k];
+    if (m.fronts.loop_constraints[k].link >= 0 || !constraint.rows || !constraint.body_a ||
+        constraint.form != LoopConstraintForm::joint)
+      continue;
+    const int rows = m.fronts.labels[m.fronts.multipliers_of[k]].size;
+    const Mat3<double> R = mul(ws.X_W[constraint.body_a].R, as_mat(constraint.R_FA));
+    const double *lambda = mine.lambda + constraint.row, *y = mine.fronts.y + 18 * std::ptrdiff_t(constraint.body_a);
+    Vec3<double> f = zero3<double>();
+    for (int j = 0; j < rows; ++j)
+      f = f + scale(lambda[j], axis_of(R, j));
+    const Vec3<double> change = cross(Vec3<double>{y[12], y[13], y[14]}, f);
+    for (int j = 0; j < rows; ++j)
+      mine.b[m.nv + constraint.row + j] -= dot(axis_of(R, j), change) / second;
+  }
 }
 
 // (4) by fronts
@@ -147,16 +170,16 @@ static bool factor_alpha_by_fronts(const RunContext &i, AlphaWorkspace &mine, do
             false);
   if (!factor_fronts(m, mine.newton, StepRates<double>{rate, second}, mine.fronts))
     return false;
-  for_multipliers(m, [&](int row, int unknown) {
-    mine.grip[row] = mine.newton.fixed[unknown] ? 0.0 : 1.0;
-    if (mine.newton.fixed[unknown])
-      mine.lambda[row] = 0.0;
-  });
+  std::fill_n(mine.grip, m.nc, 0.0);
+  for_multipliers(m, [&](int row, int unknown) { mine.grip[row] = mine.newton.fixed[unknown] ? 0.0 : 1.0; });
+  for (int row = 0; row < m.nc; ++row)
+    mine.lambda[row] *= mine.grip[row];
   return true;
 }
 
 // (4) for the right-hand side in b
-static void solve_alpha(const ModelData &m, AlphaWorkspace &mine, double rate, double second) {
+static void solve_alpha(const ModelData &m, const Workspace<double> &ws, AlphaWorkspace &mine, double rate,
+                        double second) {
   if (!mine.kept->use_frontal_solver)
     return solve_lu(mine.matrix, mine.exchange, m.nv + m.nc, mine.b);
   double *x = mine.fronts.x;
@@ -166,7 +189,9 @@ static void solve_alpha(const ModelData &m, AlphaWorkspace &mine, double rate, d
   for_multipliers(m, [&](int row, int unknown) { x[unknown] = mine.b[m.nv + row]; });
   solve_fronts<double>(m, mine.newton, {rate, second}, mine.fronts, nullptr, nullptr);
   copy(x, m.nv, mine.b);
+  std::fill_n(mine.b + m.nv, m.nc, 0.0);
   for_multipliers(m, [&](int row, int unknown) { mine.b[m.nv + row] = x[unknown] / second; });
+  turn_back_multipliers(m, ws, mine, second);
 }
 
 // the matrix of (4) at the state in q1, v1, a1, factored
@@ -372,7 +397,7 @@ static Outcome alpha_newton(const RunContext &i, AlphaWorkspace &mine, double h,
     set_right_hand_side(step);
     if (!all_finite(mine.b, i.m.nv + i.m.nc))
       return Outcome::not_finite;
-    solve_alpha(i.m, mine, step.rate, step.second);
+    solve_alpha(i.m, i.work.motion.system.loops.ws, mine, step.rate, step.second);
     const double change = apply_change(step);
     if (!std::isfinite(change) || (!afresh && round > 3 && change > before && change > 1.0))
       return Outcome::newton_failed;

@@ -15,6 +15,10 @@
 //
 // Overlaps that are left are removed by the smallest displacement in the mass metric: P J' y, 0 <= y, no overlap.   (6)
 //
+// Elements along single coordinates of trees, with damping c and stiffness k, act with their forces at the mean of the step:
+// M + G in place of M, G = max(h c / 2, h c - inertia) + h^2 k / 4 on the diagonal (tree/joint_pivots.hpp), which keeps the
+// cost of the recursion.
+//
 // First order; exact for constant forces without impacts. Stops of joints are contacts without friction.
 #pragma once
 

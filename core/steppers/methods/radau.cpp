@@ -57,6 +57,7 @@ struct RadauWorkspace {
     std::int32_t rounds, jacobian_old, jacobian_known;
     std::int32_t acting;             // how many states stand in (2)
     std::int32_t use_frontal_solver; // what is known of the Jacobian is in `newton`
+    std::int64_t steps;              // since the start, whatever method was before
   } *kept;
 };
 
@@ -84,9 +85,11 @@ static std::size_t lay_out(const ModelData &m, std::byte *base, RadauWorkspace &
   work.turning = arena.take<double>(nv);
   work.acting = arena.take<std::int32_t>(nx);
   work.kept = arena.take<RadauWorkspace::Kept>(1);
-  arena.skip(lay_out(m, arena.here(), work.newton));
-  arena.skip(lay_out(m, arena.here(), work.real_fronts));
-  arena.skip(lay_out(m, arena.here(), work.complex_fronts));
+  if (m.fronts.pays_kept) {
+    arena.skip(lay_out(m, arena.here(), work.newton));
+    arena.skip(lay_out(m, arena.here(), work.real_fronts));
+    arena.skip(lay_out(m, arena.here(), work.complex_fronts));
+  }
   work.real_given = arena.take<double>(2 * nv);
   work.complex_given = arena.take<Complex>(2 * nv);
   return arena.used;
@@ -490,7 +493,7 @@ static double radau_error(const RunContext &i, RadauWorkspace &mine, double h) {
       e[k] = rate[part][j] + (radau::e[0] * Z[k] + radau::e[1] * Z[n + k] + radau::e[2] * Z[2 * n + k]) / h;
   solve_real(m, mine, mu, e);
   double error = measure(i, e, work.q1, work.v1, work.x1, &run.worst_dof);
-  if (error > 1.0 && (run.rejected_last || !run.started || run.counts.steps == 0)) {
+  if (error > 1.0 && (run.rejected_last || !mine.kept->steps)) {
     // The estimate once more through (1 - J / mu)^-1, which takes out what is stiff. Hairer and Wanner (IV.8.20)
     // evaluate rates at the state that it leads to instead, the same to first order; but where forces jump that state
     // may lie beyond.
@@ -552,6 +555,13 @@ static RadauWorkspace workspace_of(const RunContext &i) {
   return work;
 }
 
+// what was kept between steps
+static void forget(const RadauWorkspace &work) {
+  const std::int64_t steps = work.kept->steps;
+  *work.kept = {};
+  work.kept->steps = steps;
+}
+
 const Stepper radau_stepper{
     .name = "radau",
     .order = 4, // of the error estimate
@@ -562,7 +572,7 @@ const Stepper radau_stepper{
           RadauWorkspace work;
           return lay_out(m, nullptr, work);
         },
-    .begin = [](const RunContext &i) { *workspace_of(i).kept = {}; },
+    .begin = [](const RunContext &i) { forget(workspace_of(i)); },
     .step =
         [](const RunContext &i, double h, double &error) {
           if (i.work.near)
@@ -573,9 +583,10 @@ const Stepper radau_stepper{
     .accept =
         [](const RunContext &i, double h, double error) {
           RadauWorkspace work = workspace_of(i);
+          ++work.kept->steps;
           if (!i.work.near)
             return radau_accept(i, work, h, error);
-          *work.kept = {};
+          forget(work);
           return explicit_accept(i, 4, h, error);
         },
     .advance_state = [](const RunContext &) {},

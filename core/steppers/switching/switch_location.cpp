@@ -375,6 +375,16 @@ Outcome narrow(const Stepper &stepper, const RunContext &i, double h, Bracket &b
   return Outcome::reached;
 }
 
+// marks the branches that are left at the state of the last evaluation; whether there are any
+bool mark_left(const RunContext &i) {
+  bool any = false;
+  for (int k = 0; k < i.m.switching_count; ++k) {
+    i.work.passed[k] = left(i, k) ? 1.0 : 0.0;
+    any |= left(i, k);
+  }
+  return any;
+}
+
 // Locates the switch in a part of the step and marks the branches that are left there.
 Outcome locate_in(const Stepper &stepper, const RunContext &i, double h, Bracket &bracket, SwitchLocation &location) {
   Outcome outcome = narrow(stepper, i, h, bracket);
@@ -384,8 +394,12 @@ Outcome locate_in(const Stepper &stepper, const RunContext &i, double h, Bracket
     outcome = least_at(stepper, i, h, beyond, value);
   if (outcome != Outcome::reached)
     return outcome;
-  for (int k = 0; k < i.m.switching_count; ++k)
-    i.work.passed[k] = left(i, k) ? 1.0 : 0.0;
+  if (!mark_left(i)) { // so short is it left
+    outcome = least_at(stepper, i, h, bracket.high, value);
+    if (outcome != Outcome::reached)
+      return outcome;
+    mark_left(i);
+  }
   i.run.switch_slope = after > 0.5 * together ? (value - bracket.below) / (after * h) : 0.0;
   const double shortest = 4e-16 * std::fabs(i.run.t);
   if (bracket.high * h <= shortest)
@@ -603,7 +617,7 @@ bool switch_branches(const RunContext &i) {
     copy(work.dx, m.nx, work.error + m.nv);
     if (!rate_on(i, k, -old, beyond))
       return false;
-    if (i.run.consecutive_switches > max_in_a_row && jump_of(i) < slight) {
+    if (std::max(i.run.consecutive_switches, i.run.switches_without_step) > max_in_a_row && jump_of(i) < slight) {
       let_go(i, k);
       continue;
     }

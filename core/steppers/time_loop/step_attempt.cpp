@@ -147,9 +147,11 @@ Outcome reduce_step(TimeLoop &loop, Outcome step, const Attempt &attempt, double
   if (!loop.adaptive)
     return step;
   run.step = step != Outcome::reached ? 0.25 * attempt.h : attempt.h * reduced_step(attempt.error, loop.stepper.order);
-  if (step != Outcome::reached && run.step < 1e-13 * std::max(std::fabs(until), std::fabs(run.t)))
-    return step;
-  return Outcome::reached;
+  // Newton's method does not get across the rest of vector friction, whose direction turns there: steps before it are
+  // as short as time is resolved, until the rest is within its tolerance.
+  const double least =
+      step == Outcome::newton_failed ? attempt.shortest : 1e-13 * std::max(std::fabs(until), std::fabs(run.t));
+  return step != Outcome::reached && run.step < least ? step : Outcome::reached;
 }
 
 void halve_step(TimeLoop &loop, Attempt &attempt) {

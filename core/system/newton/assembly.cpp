@@ -473,6 +473,7 @@ struct NewtonAssembler {
 
   // ---- loop constraints
 
+  int rows_of(int constraint) const { return fronts.labels[fronts.multipliers_of[constraint]].size; }
   void fix_row(int constraint, int j) { work.fixed[fronts.labels[fronts.multipliers_of[constraint]].first + j] = 1; }
 
   void constraint(int number, LoopConstraintRate rate) {
@@ -480,7 +481,7 @@ struct NewtonAssembler {
     const LoopConstraintAssembly &stamp = fronts.loop_constraints[number];
     const LoopWorkspace<double> &loops = motion.system.loops;
     const bool holds = !c.constraint_active || c.constraint_active[number];
-    for (int j = 0; j < constraint.rows; ++j)
+    for (int j = 0; constraint.rows && j < rows_of(number); ++j)
       if (!holds || !(loops.leverage[constraint.row + j] > independence(loops.opening)))
         fix_row(number, j);
     if (!holds || !constraint.rows)
@@ -489,7 +490,8 @@ struct NewtonAssembler {
       return coupling(number, rate);
     const Pair pair{constraint.body_a, constraint.body_b, constraint.p_FB};
     const Vec O = point_in_world(ws, pair.b, as_vec(pair.p_FB));
-    const int n = constraint.rows, body[2] = {constraint.body_a, constraint.body_b};
+    const bool of_point = stamp.link < 0;
+    const int n = rows_of(number), body[2] = {constraint.body_a, constraint.body_b};
     double g[6][6];                              // load of each row
     for (int first = 0; first < n; first += W) { // by its multipliers
       const int count = std::min(n - first, W);
@@ -502,26 +504,58 @@ struct NewtonAssembler {
       }
       if (first == 0) {
         const Load<double> now{value_of(load.n), value_of(load.f)};
-        for (int end = 0; end < 2; ++end)
+        for (int end = 0; end < 2; ++end) {
           load_end(body[end], end ? 1.0 : -1.0, O, now,
                    stamp.load[end] < 0 ? nullptr : work.taps + fronts.taps[stamp.load[end]].numbers + 18 * 6);
+          if (of_point)
+            move_point(body[end], end ? 1.0 : -1.0, O, now.f);
+        }
       }
     }
+    for (int end = 0; of_point && end < 2; ++end)
+      if (body[end]) {
+        double *P = work.taps + fronts.taps[stamp.rows[end]].numbers;
+        load_columns_of_point(body[end], end ? 1.0 : -1.0, O, n, g, P + 18 * n);
+        constraint_end(constraint, pair, body[end], end ? 1.0 : -1.0, O, n, g, nullptr, P, rate);
+      }
+    if (of_point)
+      return;
     double *E = work.links + fronts.links[stamp.link].numbers;
     for (int j = 0; j < n; ++j)
       for (int k = 0; k < 6; ++k)
         E[k * n + j] = -g[j][k];
     for (int end = 0; end < 2; ++end)
       if (body[end])
-        constraint_end(constraint, pair, body[end], end ? 1.0 : -1.0, O, g,
+        constraint_end(constraint, pair, body[end], end ? 1.0 : -1.0, O, n, g,
                        work.taps + fronts.taps[stamp.load[end]].numbers,
                        work.taps + fronts.taps[stamp.rows[end]].numbers, rate);
   }
 
-  // rows of the load of a loop constraint and of its multipliers, by the motion of one of its ends
+  // a force f stays at the point of the body that is at O now
+  void move_point(int body, double sign, const Vec &O, const Vec &f) {
+    if (!body)
+      return;
+    const Vec r = O - ws.X_W[body].p, none{0.0, 0.0, 0.0};
+    for (int k = 0; k < 3; ++k) {
+      change_end(body, sign, O, cross(cross(unit(k), r), f), none, at_xi + k);
+      change_end(body, sign, O, cross(unit(k), f), none, at_xi + 3 + k);
+    }
+  }
+  // the load that a body demands by the multipliers of a point
+  void load_columns_of_point(int body, double sign, const Vec &O, int n, const double (*g)[6], double *B) {
+    const Vec r = O - ws.X_W[body].p;
+    for (int j = 0; j < n; ++j) {
+      const Vec f{g[j][3], g[j][4], g[j][5]}, moment = cross(r, f);
+      const double column[6] = {moment.x, moment.y, moment.z, f.x, f.y, f.z};
+      for (int k = 0; k < 6; ++k)
+        B[k * n + j] -= sign * column[k];
+    }
+  }
+
+  // Rows of the load of a loop constraint, unless null, and of its n multipliers, by the motion of one of its ends.
   void constraint_end(const LoopConstraintData &constraint, const Pair &pair, int body, double sign, const Vec &O,
-                      const double (*g)[6], double *P_load, double *P_rows, LoopConstraintRate rate) {
-    const int begin = rate == LoopConstraintRate::second ? 0 : at_xi;
+                      int n, const double (*g)[6], double *P_load, double *P_rows, LoopConstraintRate rate) {
+    const int begin = rate == LoopConstraintRate::second ? 0 : P_load ? int(at_xi) : 18;
     for (int first = begin; first < 18; first += W) {
       const int count = std::min(18 - first, W);
       for (int l = 0; l < count; ++l)
@@ -529,13 +563,13 @@ struct NewtonAssembler {
       const Load<Dual> load = loop_constraint_load<Dual>(m, moving, constraint, duals.lambda,
                                                          rate == LoopConstraintRate::second ? duals.seconds : nullptr);
       for (int l = 0; l < count; ++l) {
-        Vec n, f;
-        slopes_of_load(pair, load, l, n, f);
+        Vec moment, f;
+        slopes_of_load(pair, load, l, moment, f);
         double slopes[6];
-        put(slopes, n, f);
-        for (int k = 0; k < 6; ++k)
+        put(slopes, moment, f);
+        for (int k = 0; P_load && k < 6; ++k)
           P_load[k * 18 + first + l] -= slopes[k];
-        for (int j = 0; rate == LoopConstraintRate::second && j < constraint.rows; ++j)
+        for (int j = 0; rate == LoopConstraintRate::second && j < n; ++j)
           P_rows[j * 18 + first + l] = duals.seconds[constraint.row + j].slope[l];
       }
       for (int l = 0; l < count; ++l)
@@ -544,9 +578,9 @@ struct NewtonAssembler {
     if (rate == LoopConstraintRate::second)
       return;
     const Vec r = O - ws.X_W[body].p;
-    for (int j = 0; j < constraint.rows; ++j) {
-      const Vec f{g[j][3], g[j][4], g[j][5]}, n = Vec{g[j][0], g[j][1], g[j][2]} + cross(r, f);
-      put(P_rows + j * 18 + at_xi, scale(sign, n), scale(sign, f));
+    for (int j = 0; j < n; ++j) {
+      const Vec f{g[j][3], g[j][4], g[j][5]}, moment = Vec{g[j][0], g[j][1], g[j][2]} + cross(r, f);
+      put(P_rows + j * 18 + at_xi, scale(sign, moment), scale(sign, f));
     }
   }
 

@@ -11,7 +11,7 @@ static int max_moves(const ModelData &m) {
 
 std::size_t lay_out(const ModelData &m, std::byte *base, NewtonWorkspace &work) {
   Arena arena{base};
-  if (!m.fronts.pays_kept && !m.fronts.pays_fresh)
+  if (!m.fronts.label_count)
     return 0;
   const std::size_t n = std::size_t(m.nb) + 1, columns = std::size_t(m.fronts.column_count);
   work.max_moves = max_moves(m);
@@ -28,7 +28,7 @@ std::size_t lay_out(const ModelData &m, std::byte *base, NewtonWorkspace &work) 
 
 template <class T> std::size_t lay_out(const ModelData &m, std::byte *base, NewtonFactors<T> &factors) {
   Arena arena{base};
-  if (!m.fronts.pays_kept && !m.fronts.pays_fresh)
+  if (!m.fronts.label_count)
     return 0;
   const std::size_t n = std::size_t(m.nb) + 1, unknowns = std::size_t(m.fronts.unknown_count);
   factors.matrix = arena.take<T>(std::size_t(m.fronts.matrix_numbers));
@@ -42,9 +42,13 @@ template <class T> std::size_t lay_out(const ModelData &m, std::byte *base, Newt
   return arena.used;
 }
 
-bool use_frontal_solver(const ModelData &m, const Conditions &c, bool kept) {
-  return (kept ? m.fronts.pays_kept : m.fronts.pays_fresh) && c.stabilization[0] == 0.0 && c.stabilization[1] == 0.0 &&
+bool has_frontal_solver(const ModelData &m, const Conditions &c) {
+  return m.fronts.label_count > 0 && !m.feedback_count && c.stabilization[0] == 0.0 && c.stabilization[1] == 0.0 &&
          !(c.callbacks && (c.callbacks->gives_forces || c.callbacks->depends_on_state));
+}
+
+bool use_frontal_solver(const ModelData &m, const Conditions &c, bool kept) {
+  return (kept ? m.fronts.pays_kept : m.fronts.pays_fresh) && has_frontal_solver(m, c);
 }
 
 // what is stamped at a body: the body itself, taps, links, ones

@@ -65,8 +65,11 @@ template <class T> struct NewtonFactors {
 std::size_t lay_out(const ModelData &m, std::byte *base, NewtonWorkspace &work);
 template <class T> std::size_t lay_out(const ModelData &m, std::byte *base, NewtonFactors<T> &factors);
 
-// Whether these systems can be solved this way, and cheaper so; kept: factors serve many steps. What is evaluated
-// outside and looks at the state, loads that elements take, and rows with Baumgarte's terms need a dense matrix.
+// Whether these systems can be solved this way. What is evaluated outside and looks at the state, loads that elements
+// take, and rows with Baumgarte's terms need a dense matrix.
+bool has_frontal_solver(const ModelData &m, const Conditions &c);
+
+// Whether they can, and cheaper so than by a dense matrix in an implicit step; kept: factors serve many steps.
 bool use_frontal_solver(const ModelData &m, const Conditions &c, bool kept);
 
 // which rows loop constraints have

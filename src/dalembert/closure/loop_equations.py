@@ -162,6 +162,12 @@ class LoopEquations:
                 return N
         return null_space(self.jacobian(q), free=free)
 
+    def shortest_step(self, q: Array, r: Array, free: BoolArray) -> Array | None:
+        """Return the shortest scaled step (free,) for which |J x + r| is least, r (nc,); None without fronts."""
+        if not LoopLinearization.is_available(self.model):
+            return None
+        return LoopLinearization(self, q, r, free, np.ones(int(free.sum()))).shortest()[0]
+
     # ---- manifold
 
     def retract(self, q: Array, x: Array) -> Array:

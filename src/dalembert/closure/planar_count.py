@@ -94,33 +94,40 @@ def _in_plane(loops: LoopEquations, q: Array, n: Array) -> list[int]:
     """Return the planar degrees of freedom of every joint and every loop constraint."""
     model = loops.model
     cut_q = model.cut_motion(q, np.zeros(model.nv), np.zeros(model.nv))[0]
-    found = []
+    axes, motions, taken = [], [], []
     for joint in model.forest.joints:
         first = joint.outboard if joint.reversed else joint.inboard
-        found.append(_of_joint(joint.element, q[model.q_slice(joint.name)], model.pose(first, q).rotation.T @ n))
+        axes.append(model.pose(first, q).rotation)
+        motions.append(_motions(joint.element, q[model.q_slice(joint.name)]))
     for loop_constraint in model.forest.loop_constraints:
         if isinstance(loop_constraint.element, Joint):
             values = cut_q[model.compiled.names.cut_q[loop_constraint.name]]
-            found.append(
-                _of_joint(loop_constraint.element, values, model.pose(loop_constraint.first, q).rotation.T @ n)
-            )
+            axes.append(model.pose(loop_constraint.first, q).rotation)
+            motions.append(_motions(loop_constraint.element, values))
         else:
-            found.append(3 - _taken(loops, q, loop_constraint, n))
+            taken.append(3 - _taken(loops, q, loop_constraint, n))
+    return [*_common_motions(np.array(axes), np.array(motions), n), *taken]
+
+
+def _motions(joint: Joint, q: Array) -> Array:
+    """Return the motions (6, 6) of a joint at q (nq,) in axes of its first marker, scaled; the others are zero."""
+    H = joint.motion(q)[:, [unit != "s" for unit in joint.speed_units]]
+    found = np.zeros((6, 6))
+    if H.size:
+        size = float(np.abs(H[3:]).max()) or 1.0
+        found[:3, : H.shape[1]], found[3:, : H.shape[1]] = H[:3], H[3:] / size
     return found
 
 
-def _of_joint(joint: Joint, q: Array, n: Array) -> int:
-    """Return the number of motions in the plane normal to n of a joint at q (nq,).
+def _common_motions(axes: Array, motions: Array, n: Array) -> list[int]:
+    """Return the numbers of motions of joints (k, 6, 6) in the plane normal to n.
 
-    n in axes of its first marker.
+    Axes (k, 3, 3) are those of their first markers in the world.
     """
-    H = joint.motion(q)[:, [unit != "s" for unit in joint.speed_units]]
-    if not H.size:
-        return 0
-    size = float(np.abs(H[3:]).max()) or 1.0
-    H = np.vstack([H[:3], H[3:] / size])
-    both = np.hstack([H, _plane(n)])
-    return int(np.linalg.matrix_rank(H, ROUNDOFF_TOL) + 3 - np.linalg.matrix_rank(both, ROUNDOFF_TOL))
+    planes = axes.transpose(0, 2, 1)[:, None] @ _plane(n).reshape(2, 3, 3)  # rotation and displacement, each turned
+    both = np.concatenate([motions, planes.reshape(-1, 6, 3)], axis=2)
+    alone, together = (np.linalg.matrix_rank(each, ROUNDOFF_TOL) for each in (motions, both))
+    return [int(count) for count in alone + 3 - together]
 
 
 def _taken(loops: LoopEquations, q: Array, loop_constraint: Connection, n: Array) -> int:

@@ -6,7 +6,7 @@ batches, is that of inverse kinematics (`motion.ik.nearest_configuration`): its 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -23,6 +23,15 @@ PATH_CLOSED_TOL = 1e-11  # points of paths: steps across a tangent leave a littl
 STALLED_TOL = 1e-9  # where steps reduce the residual no further: rounding of long loops and singular positions
 ROUNDOFF_TOL = 1e-13  # where further steps change nothing but rounding
 MAX_ITERATIONS = 30
+
+
+@runtime_checkable
+class SolvedWithinTrees(Protocol):
+    """Equations that the core solves within the trees, for models with many coupled loops."""
+
+    def shortest_step(self, q: Array, r: Array, free: BoolArray) -> Array | None:
+        """Return the shortest step (free,) for which |J x + r| is least; None if a matrix is needed."""
+        ...
 
 
 class Projection(NamedTuple):
@@ -64,7 +73,7 @@ def project(
     count = 0
     while worst >= tolerance and count < MAX_ITERATIONS:
         step = np.zeros(equations.nv)
-        step[free] = np.linalg.lstsq(equations.jacobian(q)[:, free], -r, rcond=ROW_RANK_TOL)[0]
+        step[free] = _shortest(equations, q, r, free)
         if float(np.abs(step).max(initial=0.0)) > max_step:
             return None
         trial = equations.retract(q, step)
@@ -76,6 +85,14 @@ def project(
         if worst > 0.5 * before and (before < accepted or count > patience):
             break
     return Projection(q, count) if worst < accepted else None
+
+
+def _shortest(equations: LeastSquaresProblem, q: Array, r: Array, free: BoolArray) -> Array:
+    """Return the shortest step (free,) for which |J x + r| is least."""
+    found = equations.shortest_step(q, r, free) if isinstance(equations, SolvedWithinTrees) else None
+    if found is not None:
+        return found
+    return np.asarray(np.linalg.lstsq(equations.jacobian(q)[:, free], -r, rcond=ROW_RANK_TOL)[0], dtype=float)
 
 
 def project_batch(equations: LeastSquaresProblem, q: Array) -> Array:

@@ -36,8 +36,7 @@ def loop_connections(model: Model) -> tuple[tuple[str, ...], ...]:
     for loop_constraint in (
         loop_constraint for loop_constraint in forest.loop_constraints if loop_constraint.element.kind != "Rope"
     ):
-        first, second = (set(forest.path(end.body.name)) for end in (loop_constraint.first, loop_constraint.second))
-        on_loop = sorted(first ^ second)
+        on_loop = forest.between(loop_constraint.first.body.name, loop_constraint.second.body.name)
         result.append((*(model.joint_names[j - 1] for j in on_loop), loop_constraint.name))
     return tuple(result)
 
@@ -48,7 +47,8 @@ def connections_sharing_load(
     """Return, for each set of multipliers (k, nc), the names of the connections that carry its load."""
     still = np.zeros((len(lam), model.nv))
     loads = weightless_loads(model, np.tile(q, (len(lam), 1)), still, lam, t=t)
-    sizes = np.abs(loads * ([1.0] * 3 + [model.length] * 3)).max(axis=2)
+    largest = np.abs(loads, out=loads).reshape(*loads.shape[:2], 2, 3).max(axis=3)
+    sizes = np.maximum(largest[..., 0], largest[..., 1] * model.length)
     names, owners = np.array(model.connection_names), np.array(model.constraint_connections)
     couplings = {coupling.name for coupling in model.forest.couplings}
     found = []

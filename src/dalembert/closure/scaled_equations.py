@@ -9,7 +9,8 @@ state by state. A `CoordinateMeasure` is a coordinate with a user name: of the t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from ..connections.joints import Joint
 from ..errors import ModelError
 from .equations import Equations, RelativeEquations
 from .equivalent_configurations import axis_reversal_mask, loop_constraints_with_axes, turning_angles
+from .loop_equations import LoopEquations, LoopLinearization
 
 __all__ = [
     "CoordinateMeasure",
@@ -244,6 +246,25 @@ class ScaledEquations:
             return J
         held = [m.row(q)[..., None, :] / m.scale * (self.scales * self.free) for m in self.held]
         return np.concatenate([J, *held], -2)
+
+    @cached_property
+    def loops(self) -> LoopEquations | None:
+        """The same equations for elimination within the trees; None if the core has none, or others are added."""
+        e = self.equations
+        if not isinstance(e, RelativeEquations) or self.held or e.rows > e.model.nc:
+            return None
+        if not LoopLinearization.is_available(e.model):
+            return None
+        loops = LoopEquations.of(e.model, positions_only=True, t=self.t, prescribed=False)
+        return replace(loops, row_scales=e.row_scales)
+
+    def shortest_step(self, q: Array, r: Array, free: BoolArray) -> Array | None:
+        """Return the shortest scaled step (free,) for which |J x + r| is least; None if a matrix is needed."""
+        if self.loops is None or not self.free.all():
+            return None
+        every = np.zeros(len(self.equations.row_scales))
+        every[self._rows] = r
+        return self.loops.shortest_step(q, every, free)
 
     def quadratic(self, q: Array, x: Array) -> Array:
         """Return the second derivative of r along the scaled velocities x (nv,), (rows,)."""

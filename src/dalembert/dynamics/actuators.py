@@ -11,7 +11,7 @@ import numpy as np
 from ..arrays import Array
 from ..checks import finite_array
 from ..closure.named_velocities import NamedVelocities, as_name_list, named_velocities
-from ..connections.elements import HillMuscle
+from ..connections.elements import AlongPath, HillMuscle
 from ..errors import ModelError
 from ..model import Model
 
@@ -98,9 +98,9 @@ class Actuators:
         forces = self.dofs.model.system.forces
         found = {}
         for state in self.states:
-            element = forces[state.rpartition(".")[0]].element
-            if isinstance(element, HillMuscle):
-                found[state] = element
+            muscle = _muscle_in(forces[state.rpartition(".")[0]].element)
+            if muscle:
+                found[state] = muscle
         return found
 
     # ---- values by name
@@ -199,10 +199,16 @@ class Actuators:
         return columns
 
 
+def _muscle_in(element: Any) -> HillMuscle | None:
+    """Return the muscle that an element is, or that acts along its path."""
+    law = element.law if isinstance(element, AlongPath) else element
+    return law if isinstance(law, HillMuscle) else None
+
+
 def _of_element(model: Model, name: str, inputs: list[str], states: list[str], item: str) -> None:
     """Append the actuator of an element: the activation of a muscle, or its only input."""
     element = model.system.forces[name].element
-    if isinstance(element, HillMuscle):
+    if _muscle_in(element):
         states.append(f"{name}.a")
         return
     mine = [known for known in model.input_names if known.rpartition(".")[0] == name]

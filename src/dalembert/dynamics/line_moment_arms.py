@@ -13,6 +13,7 @@ from ..answer import ArrayAnswer, count_text, list_text, range_text
 from ..arrays import Array
 from ..checks import checked, finite_array
 from ..closure.named_velocities import as_name_list
+from ..connections.elements import AlongPath
 from ..errors import ModelError, SingularityError
 from ..model import Model, as_model
 from ..numerics.rank import ROW_RANK_TOL
@@ -81,7 +82,7 @@ def moment_arms(
     coordinates: str | Iterable[str] | None = None,
     t: float = 0.0,
 ) -> MomentArms:
-    """Return the moment arms -dl/dq of elements that act along lines, with loops closed.
+    """Return the moment arms -dl/dq of elements that act along lines or paths, with loops closed.
 
     Parameters
     ----------
@@ -89,7 +90,7 @@ def moment_arms(
     q : (nq,) or (n, nq) rad or m
         Closed configurations.
     elements : names
-        Springs, cables, muscles, cylinders between two markers; default all.
+        Springs, cables, muscles, cylinders between two markers or along paths; default all.
     coordinates : names of joints or velocities
         Default those of the tree. With loops give as many as there are degrees of freedom, cut joints or others: one
         moves at a time, the others of them are fixed, and unnamed ones follow.
@@ -123,9 +124,14 @@ def moment_arms(
 
 
 def _lines(model: Model, given: str | Iterable[str] | None) -> list[str]:
-    """Return elements that measure one distance."""
+    """Return elements that measure one distance, or act along a path."""
     places, forces = model.compiled.elements.indices, model.system.forces
-    known = [name for name in places if getattr(forces[name].element, "each_measure", ()) == ("distance",)]
+    known = [
+        name
+        for name in places
+        if getattr(forces[name].element, "each_measure", ()) == ("distance",)
+        or isinstance(forces[name].element, AlongPath)
+    ]
     names = known if given is None else as_name_list(given)
     for name in names:
         if name not in known:
@@ -137,13 +143,23 @@ def _lines(model: Model, given: str | Iterable[str] | None) -> list[str]:
 def _lengths(s: StateSamples, names: list[str]) -> tuple[Array, Array]:
     """Return lengths (n, k), and their derivatives with respect to velocities, (n, k, nv)."""
     model, n = s.model, len(s)
-    columns = [model.compiled.elements.indices[name].measures.start for name in names]
     speeds = np.vstack([np.zeros(model.nv), np.eye(model.nv)])
     times, every, states = (np.repeat(part, len(speeds), axis=0) for part in (s.t, s.q, s.x))
-    found = model.report(["measures", "rates"], times, every, np.tile(speeds, (n, 1)), states)
-    rates = found["rates"][:, columns].reshape(n, len(speeds), -1)
-    lengths = found["measures"][:, columns].reshape(n, len(speeds), -1)[:, 0]
-    return lengths, (rates[:, 1:] - rates[:, :1]).swapaxes(1, 2)
+    found = model.report(["measures", "rates", "signals"], times, every, np.tile(speeds, (n, 1)), states)
+    tables = model.compiled.elements
+
+    def columns(part: str, signal: str) -> Array:
+        """Return a number of each element, (n, 1 + nv, k): its measure, or the signal of a path."""
+        picked = [
+            found["signals"][:, tables.signals[f"{name}.{signal}"]]
+            if f"{name}.{signal}" in tables.signals
+            else found[part][:, tables.indices[name].measures.start]
+            for name in names
+        ]
+        return np.stack(picked, axis=1).reshape(n, len(speeds), -1) if picked else np.zeros((n, len(speeds), 0))
+
+    lengths, rates = columns("measures", "distance"), columns("rates", "distance_rate")
+    return lengths[:, 0], (rates[:, 1:] - rates[:, :1]).swapaxes(1, 2)
 
 
 def _motions(s: StateSamples, about: Actuators) -> Array:

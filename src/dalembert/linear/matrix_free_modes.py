@@ -18,6 +18,7 @@ from functools import cached_property
 
 import numpy as np
 
+from .._core import NewtonFactor
 from ..arrays import Array, ComplexArray
 from .tangent import Tangent
 
@@ -41,6 +42,7 @@ class LargeSystem:
 
     def __init__(self, space: Tangent, mu: float = 1.0) -> None:
         self.space, self.mu = space, mu
+        self._factor: tuple[float, NewtonFactor] | None = None  # of the last shift
         model, s = space.model, space.state
         self._tree = len(space.positions) == model.nv
         self._force = (
@@ -54,9 +56,7 @@ class LargeSystem:
         turning = space.K is not None and bool(s.v.any())
         if space.conditions is not None or space.inputs is not None or turning or space.ny != space.nz:
             return False
-        zero = np.zeros(model.nv)
-        found = model._newton_step(s.q, s.v, zero, zero, np.zeros(model.nx), 1.0, t=s.t, x=s.x)
-        return all(np.isfinite(part).all() for part in found)
+        return NewtonFactor(model, s.q, s.v, s.x, float(s.t), 1.0).regular
 
     def lift(self, Y: Array) -> Array:
         """Return small motions (k, nv) from independent ones (k, n)."""
@@ -64,11 +64,11 @@ class LargeSystem:
 
     def solve(self, r1: Array, r2: Array, r3: Array, mu: float | None = None) -> tuple[Array, Array, Array]:
         """Return independent motions, velocities and element states for right-hand sides (k, nv), (k, nv), (k, nx)."""
-        model, s = self.space.model, self.space.state
-        k = len(r1)
-        q, v, x = (np.tile(part, (k, 1)) for part in (s.q, s.v, s.x))
-        shift = np.full(k, self.mu if mu is None else mu)
-        xi, dv, dx = model._newton_step(q, v, r1, r2, r3, shift, t=np.full(k, float(s.t)), x=x)
+        shift = self.mu if mu is None else mu
+        if self._factor is None or self._factor[0] != shift:
+            s = self.space.state
+            self._factor = shift, NewtonFactor(self.space.model, s.q, s.v, s.x, float(s.t), shift)
+        xi, dv, dx = self._factor[1].solve(*(np.ascontiguousarray(r) for r in (r1, r2, r3)))
         return xi[:, self.space.positions], dv[:, self.space.speeds], dx
 
     def inverse(self, Y: Array, mu: float | None = None) -> Array:

@@ -252,7 +252,9 @@ def weightless_loads(
     a, lam, further = (factor.reshape(-1, *[1] * (part.ndim - 1)) * part for part in given)
     times = np.full(len(a), t)
     found = model._loads_of_motion(q, np.zeros(model.nv), a, lam=lam, loads=further, t=times, bare=True)
-    return np.where(largest[:, None, None] > 0.0, found / factor[:, None, None], 0.0)
+    found /= factor[:, None, None]
+    found[largest == 0.0] = 0.0
+    return found
 
 
 def second_markers(model: Model) -> dict[str, Marker]:

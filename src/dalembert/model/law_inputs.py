@@ -70,7 +70,8 @@ def laws_that_fail(model: Model, t: Array, q: Array, v: Array, x: Array, conditi
                 f"element {name!r} has no solution for its unknowns {sought}: no internal equilibrium, or residuals "
                 f"that do not vanish from its starting values, for {numbers}"
             )
-        return f"element {name!r} is not finite: {numbers}"
+        cause = element.cause_of_failure(dict(zip(element.input_names, inputs[bad[0]].tolist(), strict=True)))
+        return f"element {name!r} {cause}" if cause else f"element {name!r} is not finite: {numbers}"
     return ""
 
 

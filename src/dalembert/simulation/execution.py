@@ -12,7 +12,7 @@ from .interrupts import Interrupt, defer_interrupt
 from .request import SimulationRequest
 from .run import Run
 from .run_result import make_result
-from .start import find_start, refuse_faint_inertia
+from .start import find_start
 from .storage.checkpoint import restore
 from .storage.stream import Stream
 
@@ -75,7 +75,6 @@ def _begin(run: Run) -> None:
     run.notes = [*request.notes, *([] if stream is None else stream.notes)]
     if point is None:
         start, notes = find_start(run.model, request.state, request.t_start, request.joint_limits)
-        refuse_faint_inertia(run.conditions, start)
         run.notes += start_notes(run.conditions, start) + notes
         if resume:
             run.notes.append("the stream held no checkpoint yet: began at the start")

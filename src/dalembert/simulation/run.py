@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..arrays import Array, IndexArray
+from ..errors import IntegrationError
 from ..model import Conditions, Model, SampledControl, State
 from ..result.contact_points import ContactSource
 from .branch_log import BranchLog
@@ -38,6 +39,7 @@ from .options import Options
 from .progress import Progress
 from .recovery import keep_compound_branches, recover, restart_search
 from .request import SimulationRequest
+from .start import refuse_faint_inertia
 from .trajectory import Segment, Trajectory
 
 if TYPE_CHECKING:
@@ -153,6 +155,7 @@ class Run:
 
     def start(self, state: State) -> None:
         """Start at a state."""
+        refuse_faint_inertia(self.conditions, state)
         if self.friction is not None:
             self.friction.check_start(EventContext(self.conditions, state))
         if self.contact is not None:
@@ -358,7 +361,7 @@ class Run:
         while True:
             if self.interrupt.pressed:
                 return "interrupted"
-            self.stagnation.check(self)
+            self._check_progress()
             until = self.pause_time()
             began = time.perf_counter()
             can_roll_back = self.searches_events and self.history is None
@@ -415,6 +418,16 @@ class Run:
             used = time.perf_counter() - began
             steps = min(MAX_CHUNK_STEPS, 2 * steps) if used < CHUNK_TIME else max(1, steps // 2)
 
+    def _check_progress(self) -> None:
+        """Raise an error if the run stagnates; contact by events goes on in steps then, if it may."""
+        try:
+            self.stagnation.check(self)
+        except IntegrationError:
+            if not self.can_go_on_in_steps:
+                raise
+            self.pass_contact_failure()
+            self.stagnation = StagnationMonitor(self.tried_steps, self.integrator.t)
+
     @property
     def can_go_on_in_steps(self) -> bool:
         """Whether contact by events may be continued in steps."""
@@ -441,15 +454,19 @@ class Run:
     def _take_periods(self, outcome: int) -> int:
         """Sample the control and take steps, period after period for about a chunk; return the outcome of the last."""
         flag, integrator, end = self.interrupt.flag, self.integrator, self.t_end
+        assert self.sampler is not None
+        advance, motion, take = integrator.advance, integrator.motion, self.sampler.take
         ahead, first = self._output_times(), 0
         count = 0 if ahead is None else len(ahead)
         clock = time.perf_counter
         latest = clock() + CHUNK_TIME
-        while outcome == REACHED and integrator.t < end and not flag.set and clock() < latest:
-            while first < count and ahead is not None and ahead[first] <= integrator.t:
+        t, q, v, x = motion()
+        while outcome == REACHED and t < end and not flag.set and clock() < latest:
+            while first < count and ahead is not None and ahead[first] <= t:
                 first += 1
-            until = self.pause_time()
-            outcome = integrator.advance(until, MAX_CHUNK_STEPS, None if ahead is None else ahead[first:], flag)
+            until = min(end, take(State(q, v, t, x)))
+            outcome = advance(until, MAX_CHUNK_STEPS, None if ahead is None else ahead[first:], flag)
+            t, q, v, x = motion()
         return outcome
 
     def _take_rows(self) -> tuple[Rows, dict[str, Any] | None, float]:

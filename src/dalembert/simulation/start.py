@@ -46,7 +46,9 @@ __all__ = [
     "check_time_laws",
     "equilibrium_differences",
     "find_start",
+    "has_point_masses",
     "parameter_differences",
+    "refuse_faint_inertia",
     "start_state",
     "start_states",
     "start_time",
@@ -275,7 +277,7 @@ def find_start(
         for name, part, size in (("q", state.q, model.nq), ("v", state.v, model.nv), ("x", x, model.nx))
     )
     notes += _normalized(model, lambda name: q[model.q_slice(name)])
-    closed, gaps = True, None
+    closed, worst, gaps = True, 0.0, None
     if model.nc:
         gaps = model.constraint_residual(q, t=t)
         gaps = row_gaps(model, gaps, constraint_targets(model, t)[0]) if model.drives else gaps
@@ -295,7 +297,8 @@ def find_start(
         moved = float(np.abs(motion.v - v).max()) if model.nv else 0.0
         if moved > NOTE_TOL:
             notes.append(f"the given velocities did not satisfy loops and drives and were changed by up to {moved:.2g}")
-        q, v, gaps = motion.q, motion.v, None
+        if not (worst <= ROUNDING_TOL and _satisfied(model, q[None], v[None], t)[0]):  # as in an ensemble
+            q, v, gaps = motion.q, motion.v, None
     notes += check_inertia(model, q, t)
     notes += nearly_conflicting_constraints(model, q, t=t, gaps=gaps) if model.nc else []
     return State(q=q, v=v, t=t, x=x), notes + shared_drives(model, q, t)
@@ -408,7 +411,7 @@ def check_inertia(model: Model, q: Array, t: float) -> list[str]:
 
 def faint_inertia(model: Model, q: Array) -> list[str]:
     """Return a note on a motion of a tree at q (nq,) whose inertia is nearly lost between bodies without moments."""
-    motion = _faintest_motion(model, model.conditions(), q)
+    motion = _faintest_motion(model, model.conditions(), q) if has_point_masses(model) else None
     if motion is None:
         return []
     moving, left, remedy = motion
@@ -418,23 +421,31 @@ def faint_inertia(model: Model, q: Array) -> list[str]:
     ]
 
 
-def refuse_faint_inertia(conditions: Conditions, start: State) -> None:
-    """Raise the error of a run whose start has a motion with so little inertia that accelerations are rounding."""
+def refuse_faint_inertia(conditions: Conditions, start: State, of: str = "") -> None:
+    """Raise the error of a run whose start has a motion with so little inertia that accelerations are rounding.
+
+    `of` names the run in the message.
+    """
     motion = _faintest_motion(conditions.model, conditions, start.q)
     if motion is None or motion[1] >= LOST_INERTIA:
         return
     moving, left, remedy = motion
     raise SingularityError(
-        f"at t = {start.t:.9g} s {listed(moving)} together have {left:.1g} of the inertia that each has alone: their "
-        f"accelerations are rounding. {remedy}; or start where their axes are not aligned"
+        f"at t = {start.t:.9g} s {listed(moving)} {of}together have {left:.1g} of the inertia that each has alone: "
+        f"their accelerations are rounding. {remedy}; or start where their axes are not aligned"
     )
+
+
+def has_point_masses(model: Model) -> bool:
+    """Return whether motions of a model may have hardly any inertia: a tree with masses without moments."""
+    return not model.nc and bool(_point_masses(model))
 
 
 def _faintest_motion(model: Model, conditions: Conditions, q: Array) -> tuple[list[str], float, str] | None:
     """Return velocities that together have hardly any inertia at q (nq,), the part that is left, and a remedy."""
-    points = list(_point_masses(model))
-    if not points or model.nc:
+    if not has_point_masses(model):
         return None
+    points = list(_point_masses(model))
     free = ~conditions.acceleration_prescribed
     own = model.composite_inertias(q)
     pivots = _core.MassMatrixFactor(model, q).pivots()

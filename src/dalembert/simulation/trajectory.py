@@ -246,7 +246,7 @@ class Trajectory:
         found = [np.empty((len(times), part.shape[1])) for part in states]
         place = np.clip(np.searchsorted(t, times, side="right") - 1, 0, len(t) - 1)
         step = t[np.minimum(place + 1, len(t) - 1)] - t[place]
-        still = step == 0.0
+        still = (step == 0.0) | (times == t[place])  # recorded as they are
         for out, part in zip(found, states, strict=True):
             out[still] = part[place[still]]
         order = np.flatnonzero(~still)

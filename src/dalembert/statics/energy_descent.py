@@ -8,8 +8,8 @@ With g the unbalanced forces and K their stiffness (`force_balance`), s a step i
 If the forces have a potential, (2) is its change without the round-off of a difference. If they have none, as for
 follower loads, (2) still defines the direction of descent. Directions of negative stiffness are followed, also from an
 unstable equilibrium, so that the result is stable. Coordinates at their stops are held while they press against them.
-Large systems far from balance take Newton steps of the core, (K + mu C + mu^2 M) s = -g in O(number of bodies); where
-all stiffnesses are positive, Cholesky factors replace the eigenvalues.
+Large systems first descend by fronts of the core (`frontal_descent`); where all stiffnesses are positive, Cholesky
+factors replace the eigenvalues.
 Conn, Gould and Toint, Trust-Region Methods, 2000, chapters 7 and 12.
 """
 
@@ -23,21 +23,18 @@ import numpy as np
 from ..arrays import Array
 from ..closure.scaled_equations import CoordinateMeasure
 from .force_balance import MAX_EIGENVALUES, BalanceEvaluation, ForceBalance, definite_factor, flat
+from .frontal_descent import FIRST_TRUST_RADIUS, STEP_TOL, descend_by_fronts, work_between
 
 __all__ = ["EquilibriumDescent", "descend"]
 
 
 ROUNDOFF_TOL = 1e-14  # forces relative to stiffness times rad or lengths: effect of rounded coordinates without loads
 BALANCE_TOL = 1e-9  # unbalanced forces relative to the largest force
-NEAR_BALANCE = 1e-7  # unbalanced forces below which the stiffness is looked at
-STEP_TOL = 1e-10  # rad or lengths: length of the last step at convergence
-FIRST_TRUST_RADIUS = 0.3  # rad or lengths
 MAX_TURN = 0.5  # rad in one step
 RUNAWAY_DISTANCE = 3e3  # rad or lengths: beyond, the system has no equilibrium
 UNSETTLED_DISTANCE = 30.0  # rad or lengths: beyond, a search that used all steps is reported as without equilibrium
 MAX_STEPS = 1000
 MAX_STEP_CUTS = 20  # cuts of a step that passes a stop
-RELATIVE_SHIFTS = (1e-4, 0.1, 0.3, 1.0, 3.0, 10.0)  # of steps without a matrix, by the root of the accelerations
 MAX_SHIFTS = 8  # of the stiffness, for a step to the edge of the trust region
 MAX_RETURNS = 20  # steps back along undetermined motions
 
@@ -108,8 +105,10 @@ def _descended(
     most: int,
     directions: Mapping[CoordinateMeasure, float] | None = None,
 ) -> EquilibriumDescent:
-    walk = _TrustRegionDescent(balance, q, x, stops, directions or {})
-    for count in range(most):
+    near = descend_by_fronts(balance, q, stops, 0 if directions else most)
+    walk = _TrustRegionDescent(balance, near.q, x, stops, directions or {})
+    walk.start, walk.first, walk.still = q, not near.steps, int(near.settled)
+    for count in range(near.steps, most):
         done = walk.step()
         if done is not None:
             done.steps = count + 1
@@ -138,7 +137,6 @@ class _TrustRegionDescent:
         self.balance = balance.with_held(self.on)
         self.evaluation = self._look(q, x)
         self.first, self.rounding = True, 0.0
-        self.tried: BalanceEvaluation | None = None
         kinds = balance.model.speed_kinds
         self.turns = np.array([kind.startswith("angle") or kind in ("wx", "wy", "wz") for kind in kinds], dtype=bool)
 
@@ -149,10 +147,6 @@ class _TrustRegionDescent:
     def step(self) -> EquilibriumDescent | None:
         """Take a step; return the end of the descent if it is finished."""
         look = self.evaluation
-        if len(look.g) > MAX_EIGENVALUES:
-            s = self._step_without_matrix()
-            if s is not None:
-                return self._falling(s) or self._take(s, 0.5 * float(look.g @ s))
         g, K, size = look.g, (look.stiffness + look.stiffness.T) / 2, look.size
         factor = definite_factor(K, size) if len(g) > MAX_EIGENVALUES else None
         if factor is not None:
@@ -172,20 +166,6 @@ class _TrustRegionDescent:
         s, hoped = _within(k, pull, self.radius, level)
         s = np.where(nothing & (np.abs(k) <= level), 0.0, s)
         return self._falling(E @ s) or self._take(E @ s, hoped)
-
-    def _step_without_matrix(self) -> Array | None:
-        """Return a step (n,) of Newton's method, shifted into the region, in O(number of bodies), far from balance."""
-        look = self.evaluation
-        if look is self.tried or float(np.abs(look.g).max()) <= NEAR_BALANCE * look.size:
-            return None
-        self.tried = look  # once at a configuration: a step that was rejected would come again
-        for shift in RELATIVE_SHIFTS:
-            s = look.newton_step(shift)
-            if s is None or float(look.g @ s) >= 0.0:
-                return None
-            if float(np.linalg.norm(s)) <= self.radius:
-                return s
-        return None
 
     def _definite_step(self, K: Array, factor: Array) -> EquilibriumDescent | None:
         """Take a step where all stiffnesses are positive, by Cholesky factors in place of eigenvalues."""
@@ -236,7 +216,7 @@ class _TrustRegionDescent:
         if trial is None or middle is None:
             return self._less(s)
         there, half = self._look(trial, look.x), self._look(middle, look.x)
-        work = (4 * (_work(look, half) + _work(half, there)) - _work(look, there)) / 3
+        work = (4 * (work_between(look, half) + work_between(half, there)) - work_between(look, there)) / 3
         if part < 1.0:
             hoped = float(part * (look.g @ s) + 0.5 * part**2 * (s @ look.stiffness @ s))
         if certain or (hoped < 0 and work < 0.1 * hoped):
@@ -339,13 +319,6 @@ class _TrustRegionDescent:
         q = self.balance.retracted(self.evaluation.q)
         self.evaluation = self._look(self.evaluation.q if q is None else q, self.evaluation.x)
         self.radius = max(self.radius, 1e-3)
-
-
-def _work(one: BalanceEvaluation, two: BalanceEvaluation) -> float:
-    """Return the work against forces along the straight path between two configurations, J, from both ends."""
-    there, back = one.balance.closed.difference(one.q, two.q), one.balance.closed.difference(two.q, one.q)
-    D = one.balance.scales
-    return 0.5 * float(there @ (D * one.r) - back @ (D * two.r))
 
 
 def _solve(factor: Array, b: Array) -> Array:

@@ -286,6 +286,9 @@ def _singular(request: EquilibriumRequest, look: BalanceEvaluation) -> bool:
     closed, free = look.balance._open, ~look.balance.fixed
     if not closed.rows:
         return False
+    loops = look.balance.loops_within_trees
+    if loops is not None:
+        return loops.rank(look.q, free) < loops.rank(request.q, free)
     there, here = (singular_values(closed.jacobian(q)[:, free]) for q in (request.q, look.q))
     between = (here > 1e-11) & (here < SINGULAR_TOL)
     return bool(between.any()) or int((here > SINGULAR_TOL).sum()) < int((there > SINGULAR_TOL).sum())

@@ -26,6 +26,7 @@ import numpy as np
 from .. import _core
 from ..arrays import Array, BoolArray, IndexArray
 from ..closure.equations import RelativeEquations
+from ..closure.loop_equations import LoopEquations
 from ..closure.projection import project
 from ..closure.scaled_equations import CoordinateMeasure, ScaledEquations
 from ..connections.joints import Free
@@ -100,6 +101,13 @@ class ForceBalance:
         model = self.model
         closing = np.asarray(model.compiled.names.closing, dtype=bool)
         return np.flatnonzero(closing & ~np.asarray(model.holonomic, dtype=bool))
+
+    @cached_property
+    def loops_within_trees(self) -> LoopEquations | None:
+        """Equations of many coupled loops that the core eliminates; None if these are not all."""
+        if len(self._rolling) or self.model.compiled.elements.feedbacks.array().size:
+            return None
+        return self._open.loops
 
     @cached_property
     def scales(self) -> Array:
@@ -177,16 +185,21 @@ class BalanceEvaluation:
     def __init__(self, balance: ForceBalance, q: Array, x: Array) -> None:
         self.balance, self.q, self.x = balance, q, x
         model, D = balance.model, balance.scales
-        loops, held, trimmed = balance.rows(q)
         moving = ~balance.fixed
         allowed = ~balance.prescribed
-        self.B = null_space(np.vstack([loops, held, trimmed]), free=moving)
-        same = not len(trimmed) and bool((moving == allowed).all())
-        self.F = self.B if same else null_space(np.vstack([loops, held]), free=allowed)
-        self.held_rows = held
-        self._shares(loops, held, allowed, None)
-        if model.nc and model.compiled.elements.feedbacks.array().size:
-            self._shares(loops, held, allowed, self.lam)
+        same = not balance.trimmed and bool((moving == allowed).all())
+        within_trees = balance.loops_within_trees
+        if within_trees is None:
+            loops, held, trimmed = balance.rows(q)
+            self.B = null_space(np.vstack([loops, held, trimmed]), free=moving)
+            self.F = self.B if same else null_space(np.vstack([loops, held]), free=allowed)
+            self._shares(loops, held, allowed, None)
+            if model.nc and model.compiled.elements.feedbacks.array().size:
+                self._shares(loops, held, allowed, self.lam)
+        else:
+            self.B = within_trees.null_space(q, moving)
+            self.F = self.B if same else within_trees.null_space(q, allowed)
+            self._shares_within_trees()
         self._unconstrained = same and self.B.shape[1] == model.nv
         self.g = D * self.f if self._unconstrained else self.F.T @ (D * self.f)
 
@@ -210,6 +223,15 @@ class BalanceEvaluation:
             self.r = self.f - P.T @ self.lam - (held.T @ self.mu) / D
             self.tau = self.r + (held[of_tree].T @ self.mu[of_tree]) / D
         self.r[~allowed] = 0.0
+
+    def _shares_within_trees(self) -> None:
+        """Compute the same by elimination within the trees: r = F F^T f, and lam with which r accelerates nothing."""
+        balance, model, D = self.balance, self.balance.model, self.balance.scales
+        self.f = balance.supplied(self.q, self.x)
+        self.r = (self.F @ (self.F.T @ (D * self.f))) / D
+        self.tau, self.mu = self.r, np.zeros(0)
+        how: dict[str, Any] = {"inputs": balance.input_values, "conditions": balance.locking}
+        self.lam = model.dynamics(balance.t, self.q, balance.v, self.x, tau=self.r, **how).lam
 
     def _multipliers(self, y: Array) -> Array:
         """Return lam (nc,) from multipliers of the evaluated scaled rows."""
@@ -330,21 +352,6 @@ class BalanceEvaluation:
         still = np.zeros(balance.model.nv)
         how: dict[str, Any] = {"inputs": balance.input_values, "conditions": balance.locking}
         return balance.model.d_inverse_dynamics(self.q, balance.v, still, t=balance.t, x=self.x, **how)[0]
-
-    def newton_step(self, shift: float) -> Array | None:
-        """Return s (n,) with (K + mu C + mu^2 M) s = -g in O(number of bodies), without a matrix.
-
-        mu is `shift` times the root of the largest acceleration; more than 0, since hinges may lack stiffness. None
-        where the core has no such solution: with loops, steady motions, element states or changed conditions.
-        """
-        balance, model = self.balance, self.balance.model
-        if not self._unconstrained or model.nx or balance.v.any() or balance.inputs or not balance.locking.is_default:
-            return None
-        still = np.zeros(model.nv)
-        a = model.forward_dynamics(self.q, still, t=balance.t)
-        mu = shift * float(np.sqrt(np.abs(a / balance.scales).max(initial=0.0)))
-        found, _, _ = model._newton_step(self.q, still, still, a, np.zeros(0), mu, t=balance.t, x=self.x)
-        return found / balance.scales if np.isfinite(found).all() else None
 
     @cached_property
     def is_definite(self) -> bool:

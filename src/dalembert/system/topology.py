@@ -198,6 +198,16 @@ class Forest:
             j = int(self.parent[j - 1])
         return path
 
+    def between(self, first: int | str, second: int | str) -> list[int]:
+        """Return the numbers of the bodies whose tree joints lie between two bodies, in order."""
+        j, k, found = self._number(first), self._number(second), []
+        while j != k:  # parents have lower numbers
+            if j < k:
+                j, k = k, j
+            found.append(j)
+            j = int(self.parent[j - 1])
+        return sorted(found)
+
     def location_matrix(self) -> IntMatrix:
         """Return L = [S0; S], (nb + 1, nb): -1 where joint k leaves a body, +1 where it arrives (Sol 4.3.1)."""
         L = np.zeros((self.nb + 1, self.nb), dtype=np.int8)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import copy
+from dataclasses import replace
 from typing import Any
 from unittest import mock
 
@@ -151,7 +153,7 @@ class FrictionOracle(FrictionState):
         side = self._closed_stops(s, u, movable, happened)
         least = 10.0 * self.position_tol * self.rest_tol_factor
         if (movable & (side * u > least)).any():
-            at_rest = self._rows_at_rest_after_impact(now, base, movable, side, change)
+            at_rest = self._rows_at_rest_after_impact(now, base, movable, side, change, jams)
         elif (movable & (side * u < -least)).any():
             at_rest |= self._stop_short_flights(now, base, side, u, movable)
         u = self._velocities(now)
@@ -278,14 +280,20 @@ class FrictionOracle(FrictionState):
         return short
 
     def _rows_at_rest_after_impact(
-        self, now: EventContext, base: Conditions, movable: BoolArray, side: Array, change: Change
+        self,
+        now: EventContext,
+        base: Conditions,
+        movable: BoolArray,
+        side: Array,
+        change: Change,
+        jams: Sequence[int],
     ) -> BoolArray:
         """Apply an impact on closed stops; return the rows (n,) at rest after it.
 
         Stuck rows that the impact hardly moves are stopped, with the rows that stay on their stops.
         """
         least = 10.0 * self.position_tol * self.rest_tol_factor
-        response = self._apply_stop_impact(now, base, side, self._velocities(now), change)
+        response = self._apply_stop_impact(now, base, side, self._velocities(now), change, jams)
         u = self._velocities(now)
         barely = movable & self.modes.stuck & self._barely_moved(now, base, u, response)
         if barely.any():
@@ -295,20 +303,24 @@ class FrictionOracle(FrictionState):
         return movable & (barely | (self.rows.slip_speeds(u) <= self.rest_tol * self.rest_tol_factor))
 
     def _apply_stop_impact(
-        self, now: EventContext, base: Conditions, side: Array, u: Array, change: Change
+        self, now: EventContext, base: Conditions, side: Array, u: Array, change: Change, jams: Sequence[int]
     ) -> Response:
-        """Apply the impulses of closed stops, (2); return the response of the rows."""
+        """Apply the impulses of closed stops, (2), while jammed rows hold; return the response of the rows."""
         rows = self.rows
         closed = np.flatnonzero(side)
         response = Response(rows, base, now.q, now.t, base.velocity_prescribed, regularize=True)
         normal = -side[closed]
         closing = normal * u[closed]
-        A = response.A[np.ix_(closed, closed)] * np.outer(normal, normal)
-        pressed = self._pressed(now, base, side, u, response, closed)
+        held, holding = list(jams), copy(response)
+        share = np.linalg.lstsq(response.A[np.ix_(held, held)], response.A[held], rcond=1e-12)[0]
+        holding.A = response.A - response.A[:, held] @ share
+        A = holding.A[np.ix_(closed, closed)] * np.outer(normal, normal)
+        D = response.D - share.T @ response.D[held]
+        pressed = self._pressed(now, base, side, u, holding, closed)
         least_speed = 10.0 * self.position_tol * self.rest_tol_factor
         least = {"least_speed": least_speed, "least_flight": SHORT_FLIGHT * self.position_tol}
         x = stop_impulses(A, closing, rows.restitution[closed], pressed, **least)
-        now.v = now.v + (normal * x) @ response.D[closed]
+        now.v = now.v + (normal * x) @ D[closed]
         change.velocities_jumped = True
         for k, speed in zip(closed, closing, strict=True):
             if speed < -least_speed:
@@ -357,21 +369,22 @@ class FrictionOracle(FrictionState):
 
     def jam(self, now: EventContext) -> Change | None:
         """Stop sliding rows without a friction consistent with their load; None if there are none."""
-        locked = self.modes.locked
-        base = self.release(now.conditions)
         u = self._velocities(now)
-        movable = self.movable(base)
-        at_rest = movable & self.modes.stuck
-        try:
-            solver = self._solver(base, now, at_rest, self.modes.side, u)
-            jams = solver.find_jammed(self.modes)
-        except ModelError:  # forces are not finite there: the error of the step names the law
-            return None
-        finally:
-            self.modes.locked = locked  # still in force; `settle` releases them
-        for note in solver.notes:
-            self._note(note)
-        return self.settle(now, (), jams) if jams else None
+        for held in (True, False):  # while stuck rows hold, or without them
+            if held and not self.modes.locked:
+                continue
+            base = now.conditions if held else self.without_locks(now.conditions)
+            modes = self.modes if held else replace(self.modes, locked=[])
+            solver = self._solver(base, now, self.modes.stuck, self.modes.side, u)
+            try:
+                jams = solver.find_jammed(modes)
+            except ModelError:  # forces are not finite there: the error of the step names the law
+                return None
+            for note in solver.notes:
+                self._note(note)
+            if jams:
+                return self.settle(now, (), jams)
+        return None
 
     def _move_to_stops(self, now: EventContext, side: Array) -> None:
         """Set tree coordinates exactly to their closed stops."""

@@ -340,9 +340,15 @@ class StickSlipSolver:
         rows = self.rows
         conditions = self.conditions_for(modes)
         slides = [int(k) for k in np.flatnonzero(self.sliding & rows.has_load_friction)]
-        held = FrictionEvaluation(rows, self.frictionless_conditions(), self.now)
-        friction = rows.friction_limits(self.base, held.loads)[0] if held.consistent else np.ones(len(rows))
-        strength, part = friction_load_gain(rows, conditions, self.now, friction, slides)
+        strength, part = 0.0, np.zeros(0)
+        for loaded in (self.frictionless_conditions(), conditions):  # loads may turn where friction is large
+            at = FrictionEvaluation(rows, loaded, self.now)
+            if not at.consistent and loaded is conditions:
+                return []
+            friction = rows.friction_limits(self.base, at.loads)[0] if at.consistent else np.ones(len(rows))
+            strength, part = friction_load_gain(rows, conditions, self.now, friction, slides)
+            if strength >= MAX_FRICTION_GAIN:
+                break
         if strength < MAX_FRICTION_GAIN:
             return []
         jams = [k for k, size in zip(slides, part, strict=True) if size > 0.1 * part.max()]

@@ -222,10 +222,10 @@ def test_14_a_ball_rolls_in_a_groove() -> None:
         assert excess.max() < 1e-8
 
 
+@pytest.mark.parametrize("mu", [0.12, 0.13, 0.131, 0.1325])  # 0.1329: sides that press against each other let it roll
 @pytest.mark.parametrize("contact", ["events", "steps"])
-def test_14_a_ball_slides_in_a_groove(contact: str) -> None:
+def test_14_a_ball_slides_in_a_groove(contact: str, mu: float) -> None:
     """Below the friction that rolling needs, 0.133063143009604, the sides carry 7.876551213165805 N each."""
-    mu = 0.12
     result = da.simulate(groove(mu), 1.0, contact=contact)
     for side in ("side0", "side1"):
         assert result[f"{side}.normal"][-1] == pytest.approx(7.876551213165805, rel=1e-9)
@@ -479,9 +479,7 @@ def test_events_agree_with_short_steps() -> None:
     s = on_floor(da.box(0.2, 0.3, 0.1, mass=1.0), (0, 0, 0.25), contact={"friction": 0.4}, **start)
     events = da.simulate(s, 1.0, contact="events")
     steps = da.simulate(s, 1.0, contact="steps:1e-4")
-    assert steps["body.position"][-1] == pytest.approx(
-        events["body.position"][-1], abs=4e-3
-    )  # of first order, and sensitive
+    assert steps["body.position"][-1] == pytest.approx(events["body.position"][-1], abs=5e-6)
     assert np.abs(events.v[-1]).max() < 1e-12
 
 

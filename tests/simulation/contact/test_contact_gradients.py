@@ -214,3 +214,17 @@ def test_what_has_no_derivative_is_refused_by_name() -> None:
     grazing = one_body(da.sphere(0.1, mass=1.0), (0, 0, 0.1), gravity=(0, 0, -G), velocity=(0, 0, 0), restitution=0.8)
     found = da.sensitivity(grazing, FINAL, ["body.mass"], 0.1, contact="events")
     assert np.abs(found["body.position.z"]).max() < 1e-8  # it rests
+
+
+@pytest.mark.parametrize("turning", [0.0, 3.0])
+def test_redundant_points_that_slide_in_different_directions_are_refused(turning: float) -> None:
+    """x = v^2 / (2 mu g) of a box that stops does not depend on shares; while it turns too, Coulomb's law is silent."""
+    s = one_body(da.box(0.4, 0.4, 0.2, mass=1.0), (0, 0, 0.1), friction=0.3)
+    s.place("body", position=(0, 0, 0.1), velocity=(1.0, 0, 0), angular_velocity=(0, 0, turning))
+    outputs = {"v": ("body.velocity.x", "final")}
+    if turning:
+        with pytest.raises(da.errors.GradientError, match="'floor/body' slide in different directions at t = 0 s"):
+            da.sensitivity(s, outputs, ["floor.friction"], 0.2, contact="steps")
+    else:
+        found = da.sensitivity(s, outputs, ["floor.friction"], 0.2, contact="steps")
+        assert found["v"][0] == pytest.approx(-G * 0.2, rel=1e-8)

@@ -251,6 +251,34 @@ def test_idle_pairs_change_nothing_in_implicit_steps():
     assert not found.a.x[:, 2:].any() and not found.dx.x[2:].any() and not found.dx.x[:, 2:].any()
 
 
+@pytest.mark.parametrize("touching", [(1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 0, 1), (0, 1, 1), (1, 1, 1), (0, 0, 0)])
+def test_derivatives_by_acting_states_stand_in_their_places(touching: tuple[int, ...]) -> None:
+    """Bristles of pairs that touch, among those of pairs that are apart and states of other elements."""
+    s = da.System("balls", gravity=(0, 0, -9.81))
+    balls = [s.body(f"ball{k}", da.sphere(0.1, mass=1.0 + k)) for k in range(3)]
+    law = {"stiffness": 1e5, "exponent": 1.0, "restitution": 0.5, "friction": 0.3}
+    for k, ball in enumerate(balls):
+        s.place(ball, position=(k, 0, 0.0999 if touching[k] else 0.2))
+        lag = da.Element("distance", "-a", states={"a": (0.1 * (k + 1), f"{k + 2}*s - a")})
+        s.connect(f"lag{k}", lag, s.ground.at(k, 0, 2), ball)
+        s.contact(f"floor{k}", da.plane(), ball, **law)
+    model = s.compile()
+    start = da.start_state(model)
+    rng = np.random.default_rng(1)
+    v, x = rng.normal(size=model.nv) * 1e-3, rng.normal(size=model.nx) * 1e-6
+    found = model.d_dynamics(0.0, start.q, v, x)
+    for block, output in ((found.a.x, 0), (found.dx.x, 3)):
+        step = 1e-8
+        columns = [
+            model.dynamics(0.0, start.q, v, x + d)[output] - model.dynamics(0.0, start.q, v, x - d)[output]
+            for d in step * np.eye(model.nx)
+        ]
+        given = np.array(columns).T / (2 * step)
+        np.testing.assert_allclose(block, given, atol=1e-6 * max(np.abs(given).max(), 1.0))
+    acting = {name.split(".")[0] for name, column in zip(model.state_names, found.a.x.T, strict=True) if column.any()}
+    assert acting == {*(f"lag{k}" for k in range(3)), *(f"floor{k}/ball{k}" for k in range(3) if touching[k])}
+
+
 def test_derivative_by_the_stiffness():
     s = _ball(mass=2.0, gravity=G, stiffness=1e5, exponent=1.0, restitution=0.5)
     model = s.compile()

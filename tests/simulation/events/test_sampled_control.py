@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import signal
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ import pytest
 import dalembert as da
 from dalembert.library import chain
 from dalembert.library.mechanisms import slider_crank
+from dalembert.simulation.events.control_sampling import ControlSampler
+from dalembert.simulation.interrupts import clear_interrupt
 
 
 def slide(mass: float = 2.0) -> da.System:
@@ -110,20 +113,19 @@ def test_noise_has_its_standard_deviation() -> None:
 
 
 def test_an_interrupted_run_goes_on_to_the_same_bits(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from dalembert.simulation.run import Run
-
     whole = da.simulate(slide(), 3.0, control=NOISY)
-    original = Run.pause_time
+    take = ControlSampler.take
 
-    def until(self: Run) -> float:
-        found = original(self)
-        self.interrupt.flag.set = self.integrator.t > 1.3
-        return found
+    def press(self: ControlSampler, state: da.State) -> float:
+        if 1.3 < state.t < 1.3 + 2 * NOISY.period:
+            signal.raise_signal(signal.SIGINT)
+        return take(self, state)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Run, "pause_time", until)
+        patch.setattr(ControlSampler, "take", press)
         partial = da.simulate(slide(), 3.0, control=NOISY, on_error="return")
         streamed = da.simulate(slide(), 3.0, control=NOISY, stream=tmp_path / "run")
+    clear_interrupt()
     assert partial.status == streamed.status == "interrupted"
     again = da.simulate(slide(), 3.0, control=NOISY, resume=partial)
     np.testing.assert_array_equal(again.q[-1], whole.q[-1])

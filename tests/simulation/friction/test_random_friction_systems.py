@@ -25,6 +25,7 @@ PART_SENSITIVE = 0.15  # of the motions at most
 OUT_OF_REACH = 487  # a drive moves a loop beyond its reach
 BENT = 202  # a flexible body deforms by more than half of its size, until its inertia is lost
 SHORT_SLIP = 336  # slips for 1e-9 s after an impact, with friction of 1e6 times the loads
+STUCK_LAW = 195  # a law of the velocity of a joint that is stuck
 # friction of ball joints that drives or other friction keep close to rest, or stiff modes: explicit steps stagnate
 STIFF = (8, 228, 278, 298, 364)
 # rows that depend on stuck rows, and that drives and sliding rows accelerate all the same
@@ -132,11 +133,12 @@ def _check_ensembles(case: RandomFrictionSystem, model: da.Model) -> None:
     for k in range(3):
         assert one.status[k] == "finished", one[k].message
         assert np.array_equal(one.q[k], one.q[0]) and np.array_equal(one.v[k], one.v[0])
-        # with loops, states between steps are put on the loops anew, and implicit steps may be repeated for them
-        rtol, atol = (RTOL, RTOL) if case.seed in STIFF else (1e-13, 1e-14)
         for many, alone in ((one.q[k], single.q), (one.v[k], single.v)):
-            assert model.nc or np.array_equal(many, alone)
-            np.testing.assert_allclose(many, alone, rtol=rtol, atol=atol)
+            ends = slice(
+                None, None, len(times) - 1
+            )  # with loops, a single run takes steps again for states within them
+            np.testing.assert_array_equal(many[ends] if model.nc else many, alone[ends] if model.nc else alone)
+            np.testing.assert_allclose(many, alone, rtol=1e-13, atol=1e-14)
 
 
 def methods_agree(seed: int) -> bool:
@@ -211,9 +213,13 @@ def test_methods_agree_on_all_but_sensitive_motions(part: int) -> None:
     assert len(sensitive) <= max(1, PART_SENSITIVE * len(seeds)), f"too many motions are sensitive: {sensitive}"
 
 
-@pytest.mark.xfail(raises=da.IntegrationError, reason="depends on rounding: radau alone fails in a step of 3e-14 s")
 def test_radau_passes_a_slip_of_a_nanosecond() -> None:
     assert methods_agree(SHORT_SLIP)
+
+
+def test_branches_that_rounding_leaves_for_an_instant_do_not_hold_up_a_run() -> None:
+    """A velocity of 1e-76 of a stuck joint decides on a branch of a law: it turns and is zero within a step."""
+    assert methods_agree(STUCK_LAW)
 
 
 @pytest.mark.slow
@@ -225,7 +231,7 @@ def test_five_hundred_systems(part: int, monkeypatch: pytest.MonkeyPatch) -> Non
         try:
             check_laws(seed)
             check_bits(seed, monkeypatch)
-            if seed != SHORT_SLIP and not methods_agree(seed):
+            if not methods_agree(seed):
                 sensitive.append(seed)
         except (AssertionError, da.DalembertError) as error:
             faults[seed] = f"{type(error).__name__}: {str(error)[:300]}"

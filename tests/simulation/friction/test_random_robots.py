@@ -6,6 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
+from oracles.friction.changes import checked_simulation
 from systems.random_robots import random_robot
 
 import dalembert as da
@@ -14,7 +15,8 @@ T_END = 0.6
 OFF_LIMITS = (2, 4, 24, 29, 37, 49, 52, 54, 59, 62, 69)  # cannot be closed, or start beyond stops
 NO_SOLUTION = 14  # of friction by load at rest, in a loop: named
 JAM = 47  # the friction of a slide grows without bounds while a rope is taut, as its gain reaches one
-SEEDS = [seed for seed in range(30) if seed not in (*OFF_LIMITS, NO_SOLUTION, 19)]
+STIFF = 68  # goes on with radau
+SEEDS = [*(seed for seed in range(30) if seed not in (*OFF_LIMITS, NO_SOLUTION, 19)), STIFF]
 
 pytestmark = pytest.mark.filterwarnings("ignore::dalembert.errors.ModelWarning")
 
@@ -44,22 +46,23 @@ def test_robots_balance_and_repeat_their_bits(seed: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [
     19,
-    *(seed for seed in range(30, 75) if seed not in (*OFF_LIMITS, JAM, 68)),
-    pytest.param(68, marks=pytest.mark.xfail(strict=True, reason="a stiff run ends 3e-12 apart in an ensemble")),
+    *(seed for seed in range(30, 75) if seed not in (*OFF_LIMITS, JAM, STIFF)),
 ])  # fmt: skip
 def test_more_robots(seed: int) -> None:
     check_robot(seed)
 
 
-def test_friction_that_no_effort_satisfies_is_named() -> None:
-    with pytest.raises(da.SingularityError, match="friction of 'J4', 'J7' depends on loads so strongly"):
-        da.simulate(random_robot(NO_SOLUTION), T_END)
+@pytest.mark.parametrize("method", ["auto", "dopri5", "radau"])
+def test_friction_that_no_effort_satisfies_is_named(method: str) -> None:
+    """By their load, of the slides J1 and J7; which of them, and what else is at rest, differs with the motion."""
+    with pytest.raises(da.SingularityError, match=r"friction of ('J[0-9]', )*'J[17]'.* depends on loads so strongly"):
+        da.simulate(random_robot(NO_SOLUTION), T_END, method=method)
 
 
 @pytest.mark.parametrize("method", ["auto", "radau"])
 def test_a_slide_jams_where_its_friction_grows_without_bounds(method: str) -> None:
     """Its gain is below one without friction, and reaches one with it: the rope turns the load of the guide."""
-    result = da.simulate(random_robot(JAM), T_END, method=method)
+    result = checked_simulation(random_robot(JAM), T_END, method=method)
     jam = [event for event in result.events if event.name == "J6 jams"]
     assert len(jam) == 1 and any("J6 jammed" in note for note in result.notes)
     before = result.t < jam[0].t

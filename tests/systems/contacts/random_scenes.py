@@ -1,7 +1,8 @@
 """Random scenes of bodies that fall, strike, rub and rest on each other, by seed.
 
-Spheres, boxes, cylinders, capsules and hulls above a floor, a slope or in a trough of planes, free or in chains of ball
-joints. Masses are between 0.1 and 10 kg, sizes between 5 and 30 cm. No shapes overlap at the start.
+Spheres, boxes, cylinders, capsules and hulls above a floor, a slope or in a trough of planes, free, in chains of ball
+joints or hinges, or in rings of ball joints. Masses are between 0.1 and 10 kg, sizes between 5 and 30 cm. No shapes
+overlap at the start.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ from systems.random_trees import coin
 
 Array = NDArray[np.float64]
 
-__all__ = ["GROUNDS", "RandomContactScene", "random_contact_scene"]
+__all__ = ["GROUNDS", "LINKS", "RandomContactScene", "random_contact_scene"]
 
 GROUNDS = ("floor", "slope", "trough")
+LINKS = ("chain", "hinges", "ring")
 SHAPES = ("sphere", "box", "cylinder", "capsule", "hull")
 REACH = 0.3  # m: no shape reaches farther from the origin of its body
 
@@ -41,19 +43,26 @@ class RandomContactScene:
         return sum(body.mass for body in self.system.bodies.values())
 
 
-def random_contact_scene(seed: int, most: int = 12, stiffness: float | None = None) -> RandomContactScene:
+def random_contact_scene(
+    seed: int, most: int = 12, stiffness: float | None = None, links: str | None = None, **numbers: float
+) -> RandomContactScene:
     """Return the scene of a seed with 2 to `most` bodies; its ground is ``GROUNDS[seed % 3]``.
 
-    With a stiffness, N/m, contacts are compliant, and edges are rounded by 1e-4 m.
+    With a stiffness, N/m, contacts are compliant, and edges are rounded by 1e-4 m. `links` is one of `LINKS`: the first
+    bodies (at least 4) are joined so. Other numbers take the place of those that the seed gives contacts.
     """
     rng = np.random.default_rng([seed, 27])
     ground = GROUNDS[seed % len(GROUNDS)]
     s = da.System(f"scene {seed}")
-    count = int(rng.integers(2, most + 1))
+    count = max(int(rng.integers(2, most + 1)), 4 if links else 0)
     bodies = _place_bodies(s, rng, count)
-    if count >= 4 and rng.random() < 0.3:
-        _join(s, rng, bodies)
+    if links:
+        _link(s, links, bodies)
+    elif count >= 4 and rng.random() < 0.3:
+        _join(s, bodies, [(0, 1), (1, 2)])
+    given = numbers
     numbers = {"friction": float(rng.choice([0.0, 0.3, 0.7])), "restitution": float(rng.choice([0.0, 0.2, 0.6]))}
+    numbers |= given
     if numbers["friction"] and coin(rng):
         numbers["static_friction"] = 1.2 * numbers["friction"]
     friction, restitution = numbers["friction"], numbers["restitution"]
@@ -124,14 +133,21 @@ def _hull(rng: np.random.Generator, size: float) -> tuple[Array, Any]:
     return corners, triangles
 
 
-def _join(s: da.System, rng: np.random.Generator, bodies: list[Body]) -> None:
-    """Ball joints between the first three bodies, where they are."""
-    for k in range(2):
-        first, second = bodies[k], bodies[k + 1]
+def _link(s: da.System, kind: str, bodies: list[Body]) -> None:
+    if kind == "hinges":
+        _join(s, bodies, [(0, 1), (1, 3)], da.Revolute("y"))
+    else:
+        _join(s, bodies, [(0, 1), (1, 3), (3, 2), (2, 0)] if kind == "ring" else [(0, 1), (1, 3), (3, 2)])
+
+
+def _join(s: da.System, bodies: list[Body], pairs: list[tuple[int, int]], joint: Any = None) -> None:
+    """Join pairs of bodies midway, where they are; by default by ball joints."""
+    for k, pair in enumerate(pairs):
+        first, second = (bodies[i] for i in pair)
         ends = []
         middle = 0.5 * (s.placements[first.name].position + s.placements[second.name].position)
         for body in (first, second):
             place = s.placements[body.name]
             R = da.rotation.as_rotation_matrix(place.rotation)
-            ends.append(body.at(*(R.T @ (middle - np.asarray(place.position)))))
-        s.connect(f"joint{k}", da.Spherical(), *ends)
+            ends.append(body.at(*(R.T @ (middle - np.asarray(place.position))), rotation=R.T))
+        s.connect(f"joint{k}", joint or da.Spherical(), *ends)

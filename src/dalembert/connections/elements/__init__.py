@@ -19,8 +19,11 @@ from .contacts import CylinderPlaneContact, PointPlaneContact, SpherePlaneContac
 from .element import Element, SignalBlock
 from .fields import Drag, Field, InverseSquare
 from .friction import CoulombFriction, JointFriction, LuGreFriction, StribeckFriction
+from .gears import GearMesh
 from .linear_systems import StateSpace, TransferFunction
 from .lubrication import JournalBearing, TractionFilm
+from .muscles import MillardMuscle
+from .paths import AlongPath, WrapCylinder, WrapSphere
 from .roads import Road
 from .signals import Delay, Reaction, Sensor
 from .springs import BumpStop, Bushing, Cable, GasSpring, HydraulicSpring, Ligament, NonlinearSpring
@@ -29,6 +32,7 @@ from .tyres import BrushTyre, MagicFormulaTyre
 from .viscoelastic import GeneralizedMaxwell, KelvinVoigt, Maxwell, Zener
 
 __all__ = [
+    "AlongPath",
     "BeamElement",
     "BrushTyre",
     "BumpStop",
@@ -47,6 +51,7 @@ __all__ = [
     "ForceConnection",
     "ForceElement",
     "GasSpring",
+    "GearMesh",
     "GeneralizedMaxwell",
     "HillMuscle",
     "HydraulicCylinder",
@@ -62,6 +67,7 @@ __all__ = [
     "LuGreFriction",
     "MagicFormulaTyre",
     "Maxwell",
+    "MillardMuscle",
     "NonlinearSpring",
     "PointPlaneContact",
     "PositionServo",
@@ -80,6 +86,8 @@ __all__ = [
     "TransferFunction",
     "TyreData",
     "VelocityServo",
+    "WrapCylinder",
+    "WrapSphere",
     "Zener",
     "law",
     "read_tir",

@@ -1,7 +1,6 @@
 """Members of compounds: elements between ends and nodes, with offset and rotation, as programs.
 
-Elements of the library are replaced by their formulas, and functions are traced once with symbolic arguments. Zero
-parameters that alone make a force depend on rates are fixed permanently.
+Zero parameters that alone make a force depend on rates are fixed permanently.
 """
 
 from __future__ import annotations
@@ -19,8 +18,8 @@ from ...rotation import as_rotation_matrix, from_rotation_vector, rotation_vecto
 from ..formulas.dependencies import inputs_of
 from ..formulas.expressions import Program
 from ..formulas.program_algebra import ProgramBuilder
-from ..formulas.traced_functions import traced
-from .built_in import ForceElement, SpringDamper
+from .built_in import ForceElement
+from .by_expressions import by_expressions
 from .element import Element
 from .signals import MEASURES
 
@@ -79,7 +78,7 @@ class Member:
         if not isinstance(given, (tuple, list)) or len(given) < 3 or not isinstance(given[0], ForceElement):
             raise ModelError("Compound", what, given, "give an Element and the two places it is between")
         self.name = name
-        self.element = _by_expressions(what, given[0])
+        self.element = by_expressions("Compound", what, given[0])
         self.ends = tuple(MemberEnd.of(what, end) for end in given[1:])
         wanted = 1 + len(self.element.each_measure)
         if len(self.ends) != wanted:
@@ -105,50 +104,6 @@ class Member:
             found |= turns if turns & found else set()
             first += len(MEASURES[measure][0])
         return tuple(sorted(found))
-
-
-def _by_expressions(what: str, element: ForceElement) -> Element:
-    if isinstance(element, SpringDamper):
-        numbers = {name: float(getattr(element, name)) for name in element.fields}
-        return Element(
-            "distance",
-            "-stiffness*(s - length) - damping*ds",
-            numbers,
-            energy="stiffness*(s - length)**2/2",
-        )
-    if not isinstance(element, Element) or element.at_joint or not element.each_measure:
-        raise ModelError(
-            "Compound", what, element.kind, "use elements that measure a distance, place or pose, one or several"
-        )
-    return element if element.program is not None else _read(what, element)
-
-
-def _read(what: str, element: Element) -> Element:
-    """Return an element with a function law as the same element with expressions."""
-    function = element.written
-    if function is None:
-        raise ModelError(
-            "Compound", what, element.kind, "its law is compiled: write it in expressions, or as a Python function"
-        )
-    item = f"Compound: {what}"
-    answer, parts = traced(function, element.input_names, item=item)
-    answers = answer if isinstance(answer, list) else [answer]
-    m, n, k = element.measures, len(element.states), len(element.signals)
-    if len(answers) == element.output_count - 1:
-        answers = [*answers[: m + n], "0", *answers[m + n :]]
-    if len(answers) != element.output_count:
-        raise ModelError(item, "function", len(answers), f"it must give {element.output_count} numbers")
-    return Element(
-        element.measure,
-        answers[:m],
-        element.parameters,
-        {name: (element.starts[name], answers[m + i]) for i, name in enumerate(element.states)},
-        answers[m + n],
-        definitions=parts,
-        active=element.active,
-        inputs=element.inputs,
-        signals=dict(zip(element.signals, answers[m + n + 1 : m + n + 1 + k], strict=True)),
-    )
 
 
 def _rates_of(element: Element) -> tuple[tuple[str, ...], tuple[int, ...]]:

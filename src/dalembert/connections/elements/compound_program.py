@@ -11,6 +11,7 @@ measure is a state, its rate an unknown. The equations equate these states to th
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -224,11 +225,11 @@ class CompoundProgram:
         """Return the initial guess of a position: the start of the node plus its offset."""
         start, what = float(value) if isinstance(value, np.number) else value, f"Compound: start of {coordinate!r}"
 
-        def begin(program: Program, names: Mapping[str, int]) -> int:
-            place = add_expression(program, start, names, {}, what)
-            return ProgramBuilder(program).add(place, names[self.shifts[coordinate]])
+        return Formula(partial(self._add_begin, coordinate, start, what))
 
-        return Formula(begin)
+    def _add_begin(self, coordinate: str, start: Any, what: str, program: Program, names: Mapping[str, int]) -> int:
+        place = add_expression(program, start, names, {}, what)
+        return ProgramBuilder(program).add(place, names[self.shifts[coordinate]])
 
     def signals(self) -> dict[str, Any]:
         """Return signals of members, their loads and lengths, and positions of found nodes."""
@@ -263,7 +264,10 @@ class CompoundProgram:
 
     def result(self, what: str, k: int) -> Formula:
         """Return a result of the compound as an expression."""
-        return Formula(lambda program, names: self.build(program, names)[what][k])
+        return Formula(partial(self._place, what, k))  # which can be pickled
+
+    def _place(self, what: str, k: int, program: Program, names: Mapping[str, int]) -> int:
+        return self.build(program, names)[what][k]
 
     def build(self, program: Program, names: Mapping[str, int]) -> dict[str, list[int]]:
         """Return the indices of all results in a program; they are added to it once."""

@@ -256,6 +256,10 @@ class Element(ForceElement):
             row[: len(numbers)] = numbers
         return result
 
+    def cause_of_failure(self, numbers: Mapping[str, float]) -> str:
+        """Return why the law is not finite for its inputs by name, as the end of a sentence; empty if not known."""
+        return ""
+
     def between(self, twin: Callable[[Marker], Marker]) -> Element:
         """Return the same element for a copy of its system, whose markers `twin` returns."""
         sensed = {

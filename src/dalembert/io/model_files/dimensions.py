@@ -83,7 +83,11 @@ _OWN: dict[str, dict[str, str]] = {
     "JournalBearing": {"stiffness": "N/m", "limit": ""}, "Load": {"force": "N", "moment": "N m"},
     "height_field": {"size": "m"},
     "HydraulicSpring": {"rest": "m"}, "GasSpring": {"rest": "m"}, "Maxwell": {"start": _PLACE},
-    "HillMuscle": {"start": ""}, "Pulse": {"rest": ""}, "Step": {"time": "s"}, "Delay": {"time": "s"},
+    "HillMuscle": {"start": ""},
+    "MillardMuscle": {
+        "strength": "N", "optimal_length": "m", "slack_length": "m", "pennation": "rad", "fastest": "1/s",
+        "damping": "", "start": "", "fiber_start": "", "tendon_strain": "", "passive_strain": "",
+    }, "Pulse": {"rest": ""}, "Step": {"time": "s"}, "Delay": {"time": "s"},
     "StateSpace": {"A": ""}, "Section": {"points": "m"}, "beam": {"points": "m", "mass": "", "damping": ""},
     "frame": {"mass": "", "damping": ""}, "Member": {"points": "m"}, "CustomJoint": {"position": ""},
     "Table": {"outside": "", "values": ""}, "TractionFilm": {"slip_speed": "m/s", "load": ""},
@@ -94,6 +98,12 @@ _OWN: dict[str, dict[str, str]] = {
         "patch": "m", "relaxation": "m", "resistance": "", "slow": "m/s", "standstill_damping": "",
     },
     "MagicFormulaTyre": {"relaxation": "m", "slow": "m/s", "standstill_damping": ""},
+    "GearMesh": {
+        "teeth": "", "module": "m", "stiffness": "N/m", "damping": "N s/m", "pressure_angle": "rad", "phase": "rad",
+        "helix_angle": "rad", "backlash": "m", "center_distance": "m", "friction": "", "slip_speed": "m/s", "droop": "",
+        "width": "m", "addendum": "",
+    },
+    "WrapCylinder": {"radius": "m", "least": "rad"}, "WrapSphere": {"radius": "m"},
     "Road": {"footprint": "m", "grip": ""}, "Road.rough": {"length": "m", "spacing": "m", "grip": ""},
     "GeneralizedMaxwell": {"terms": ""}, "JointFriction": {"coefficient": ""},
 }  # fmt: skip

@@ -10,8 +10,9 @@ after Alart and Curnier (1991). With A the slope of the projection, impulses var
 
     (1 - A + A D / d) dLam = -A dw / d + proj_mu dmu,   dw at constant Lam                                         (2)
 
-Velocities are unique even where impulses are not (redundant points). Points that stay closed keep the gap zero, which
-determines dz. An impact that was located in time ends a part; its gap determines the change of the part's length:
+Velocities are unique even where impulses are not (redundant points), unless such points slide in different directions,
+which is refused. Points that stay closed keep the gap zero, which determines dz. An impact that was located in time
+ends a part; its gap determines the change of the part's length:
 
     n.dS + n.S_h dh = 0                                                                                             (3)
 
@@ -410,16 +411,16 @@ class _Part:
             U, sizes, V = np.linalg.svd(G)
             rank = int((sizes > RANK_TOL * sizes[0]).sum())
             found[acts] = V[:rank].T @ ((U[:, :rank].T @ right[acts]) / sizes[:rank, None])
-            self._note_shares(V[rank:], self.Y[acts], names)
+            self._check_shares(V[rank:], self.Y[acts], names)
         return found
 
-    def _note_shares(self, null: Array, Y: Array, names: Array) -> None:
-        """Note impulses that are not unique and change velocities: redundant points that slide in different ways."""
+    def _check_shares(self, null: Array, Y: Array, names: Array) -> None:
+        """Raise for impulses that are not unique and change velocities: points that slide in different directions."""
         if len(null) and np.abs(null @ Y).max(initial=0.0) > SHARE_TOL * np.abs(Y).max(initial=0.0):
-            self.of.note(
-                f"shares of redundant points of {self._name(names[np.argmax(names[:, 0])])} that slide in different "
-                f"directions are not unique at t = {self.part.t:.6g} s, nor is the motion: derivatives are those "
-                "with the smallest change of impulses"
+            raise GradientError(
+                f"redundant points of {self._name(names[np.argmax(names[:, 0])])} slide in different directions at t = "
+                f"{self.part.t:.6g} s: Coulomb's law determines neither their shares nor the motion, which has no "
+                "derivative there. Use compliant contact (stiffness=), or a shape that touches in three points"
             )
 
     def _name(self, row: Array) -> str:

@@ -136,12 +136,14 @@ def _execute_batches(request: SimulationRequest, runs: EnsembleGroups, times: Ar
         notes += _repeat_failed(run_one, times, ends, made.reached, states)
     notes += _batch_notes(request, runs, times, made, interrupted=interrupt.pressed)
     total = made.counts.sum(axis=0).astype(int)
+    changed = options.detect_stiffness and bool((made.counts[:, 3] > 0).any())  # of some runs
     stats = Stats(
-        method=options.method,
+        method=f"{options.method} then radau" if changed else options.method,
         steps=int(total[0]),
         rejected=int(total[1]),
         evaluations=int(total[2]),
         jacobians=int(total[3]),
+        factorizations=int(total[5]),
         notes=notes,
         wall_time=time.perf_counter() - began,
         rtol=options.rtol,

@@ -23,7 +23,7 @@ from ...model.variants import check_numbers
 from ..diagnostics.loop_drift import largest_gap
 from ..events.discontinuity_times import discontinuity_sources, discontinuity_times_until
 from ..options import Options
-from ..start import rows_of, start_states
+from ..start import has_point_masses, refuse_faint_inertia, rows_of, start_states
 from .sampled_runs import SampledRuns
 from .shared_starts import shared_starts
 from .varied_starts import varied_starts, varies_marker_positions
@@ -152,7 +152,21 @@ class EnsembleGroups:
     def starts(
         self, state: State | Mapping[str, Any] | None, t: float, limits: bool
     ) -> tuple[Array, Array, Array, list[str]]:
-        """Return the start states q, v and x of all runs with their parameters, and notes."""
+        """Return the start states q, v and x of all runs with their parameters, and notes.
+
+        Raises
+        ------
+        SingularityError
+            For the first run in which a motion has hardly any inertia.
+        """
+        q, v, x, notes = self._found_starts(state, t, limits)
+        for run in range(self.count if has_point_masses(self.conditions.model) else 0):
+            refuse_faint_inertia(self[run], State(q=q[run], v=v[run], t=t, x=x[run]), of=f"of run {run} " * (run > 0))
+        return q, v, x, notes
+
+    def _found_starts(
+        self, state: State | Mapping[str, Any] | None, t: float, limits: bool
+    ) -> tuple[Array, Array, Array, list[str]]:
         model = self.conditions.model
         free = not (model.nc or model.drives)  # no constraints on the start
         plain = free and isinstance(state, State)

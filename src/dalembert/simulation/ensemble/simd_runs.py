@@ -33,8 +33,8 @@ class BatchOutcome:
     ----------
     outcomes : list of str
     reached : (B,) s
-    counts : (B, 4)
-        Steps, rejected ones, evaluations, Jacobians.
+    counts : (B, 6)
+        Steps, rejected ones, evaluations, Jacobians, missed changes of sign, factorizations.
     states : three of (B, k, n)
         q, v and x at the output times.
     errors : dict of int to Exception

@@ -31,6 +31,7 @@ class ControlSampler:
         self.control, self.sampled_forces, self.model = control, sampled_forces, conditions.model
         self.run = conditions.run
         self.bounded = bool(np.isfinite(effort_bounds(self.model)).any())
+        self._known: tuple[float, int, float] = (np.nan, -1, np.nan)  # begin, number and time of the next sample
 
     @property
     def next(self) -> float:
@@ -46,7 +47,9 @@ class ControlSampler:
         if math.isnan(forces.begin):
             forces.begin = state.t
         begin, number, t = forces.begin, len(forces), state.t
-        due = float(control.time(begin, number))
+        begun, known, due = self._known
+        if known != number or begun != begin:
+            due = float(control.time(begin, number))
         while t >= due:
             following = float(control.time(begin, number + 1))
             again = t >= following  # another sample at the same state
@@ -57,4 +60,5 @@ class ControlSampler:
                 record_effort_excess(self.model, t, tau, forces.excess_efforts)
             forces.add(control.acts(begin, number) if control.delay else due, tau)
             number, due = number + 1, following
+            self._known = begin, number, due
         return due

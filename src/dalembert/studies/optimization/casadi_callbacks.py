@@ -1,12 +1,18 @@
-"""CasADi callbacks of a nonlinear program: values and sparse first derivatives."""
+"""CasADi callbacks of a nonlinear program: values and sparse first derivatives.
+
+IPOPT asks for the objective, the rows and the derivatives of either one after another at the same point: the last ones
+are kept.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sparse
 
+from ...arrays import Array, IndexArray
 from .solvers import NonlinearProgram
 
 __all__ = ["both"]
@@ -17,7 +23,8 @@ def both(program: NonlinearProgram, count: int) -> Any:
     import casadi
 
     pattern = _pattern(program, count)
-    rows, columns = pattern.indices, np.repeat(np.arange(count), np.diff(pattern.indptr))
+    of_objective = pattern.indices == 0
+    rows, columns = pattern.indices - 1, np.repeat(np.arange(count), np.diff(pattern.indptr))
     filled = casadi.Sparsity(*pattern.shape, pattern.indptr.tolist(), pattern.indices.tolist())
 
     class Slopes(casadi.Callback):  # type: ignore[misc]
@@ -38,10 +45,20 @@ def both(program: NonlinearProgram, count: int) -> Any:
             return filled
 
         def eval(self, arguments: Any) -> Any:
-            z = np.asarray(arguments[0]).ravel()
-            J = program.jacobian(z)
-            whole = np.vstack([program.gradient(z), J.toarray() if hasattr(J, "toarray") else J])
-            return [casadi.DM(filled, whole[rows, columns])]
+            return [slopes.at(np.array(arguments[0]).ravel())]
+
+    def derivatives(z: Array) -> Any:
+        J = program.jacobian(z)
+        entries = np.empty(len(columns))
+        entries[of_objective] = program.gradient(z)
+        below = ~of_objective
+        entries[below] = _entries(J, rows[below], columns[below])
+        return casadi.DM(filled, entries)
+
+    def numbers(z: Array) -> Any:
+        return casadi.DM(np.concatenate([[program.value(z)], program.rows(z)]))
+
+    slopes, values = _Last(derivatives), _Last(numbers)
 
     class Both(casadi.Callback):  # type: ignore[misc]
         def __init__(self) -> None:
@@ -61,8 +78,7 @@ def both(program: NonlinearProgram, count: int) -> Any:
             return casadi.Sparsity.dense(pattern.shape[0], 1)
 
         def eval(self, arguments: Any) -> Any:
-            z = np.asarray(arguments[0]).ravel()
-            return [casadi.DM(np.concatenate([[program.value(z)], program.rows(z)]))]
+            return [values.at(np.array(arguments[0]).ravel())]
 
         def has_jacobian(self) -> bool:
             return True
@@ -72,6 +88,37 @@ def both(program: NonlinearProgram, count: int) -> Any:
             return self.slopes
 
     return Both()
+
+
+class _Last:
+    """Result of a function at the last point.
+
+    Parameters
+    ----------
+    function : function of z (n,)
+    """
+
+    def __init__(self, function: Callable[[Array], Any]) -> None:
+        self.function = function
+        self.z: Array | None = None
+        self.found: Any = None
+
+    def at(self, z: Array) -> Any:
+        """Return the result at z (n,)."""
+        if self.z is None or not np.array_equal(self.z, z):
+            self.found, self.z = self.function(z), z
+        return self.found
+
+
+def _entries(J: Any, rows: IndexArray, columns: IndexArray) -> Array:
+    """Return entries of a matrix by columns, in order: all stored ones of a sparse matrix."""
+    if not hasattr(J, "toarray"):
+        return np.asarray(J)[rows, columns]
+    by_columns = J.tocsc()
+    by_columns.sort_indices()
+    if by_columns.nnz == len(rows) and np.array_equal(by_columns.indices, rows):
+        return np.asarray(by_columns.data)
+    return np.asarray(J.toarray()[rows, columns])
 
 
 def _pattern(program: NonlinearProgram, count: int) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,7 @@ __all__ = ["OptimalMotion", "optimal_motion"]
 
 
 _ITEM = "optimal_motion"
+_MAX_DENSE = 150  # unknowns beyond which a sparse solver is faster than a dense one
 _DEFECT_TOL = 1e-7  # scaled defect below which the equations hold
 
 
@@ -143,7 +145,8 @@ def optimal_motion(
     seed : int
         Of the random efforts.
     method : str
-        As in `optimize`; ``"ipopt"`` (extra ``optimize``) is faster for many steps and bodies.
+        As in `optimize`. ``"auto"`` is ``"ipopt"`` for more than 150 unknowns if the extra ``optimize`` is installed,
+        else ``"SLSQP"``, whose time grows with the cube of their number; `message` names IPOPT where it was used.
     tolerance : float
     max_iterations : int
         Iterations.
@@ -200,8 +203,15 @@ def optimal_motion(
     )
     z = _first(program, guess, end, seed)
     whole = program.program()
+    method = _chosen(method, len(z))
     solved = solve(whole, np.clip(z, whole.lower, whole.upper), method, tolerance, int(max_iterations))
     return _answer(program, np.clip(solved.z, whole.lower, whole.upper), solved, tuple(efforts))
+
+
+def _chosen(method: str, count: int) -> str:
+    """Return the solver of a program with that many unknowns."""
+    sparse = count > _MAX_DENSE and find_spec("casadi") is not None
+    return "ipopt" if method == "auto" and sparse else method
 
 
 def _check_values(model: Model) -> None:

@@ -19,6 +19,7 @@ from ...result.outputs.output import value_of
 from ...simulation import start_state
 from ...simulation.contact.step_derivatives import is_contact_number
 from .initial_state import initial_state_derivatives
+from .output_slopes import exact_slopes, same_branch
 
 __all__ = [
     "DIFFERENCE_STEP",
@@ -27,7 +28,6 @@ __all__ = [
     "StateDerivatives",
     "differences",
     "directions_of",
-    "same_branch",
     "slope",
     "small_motion",
 ]
@@ -222,8 +222,24 @@ class StateDerivatives:
         row = _exact_row(model, name)
         if row is not None:
             return output, values, self.y[:, row]
+        exact = self._exact(output, at)
+        if exact is not None:
+            return output, values, exact
         columns = [self._derivative(output, at, k) for k in range(len(self.directions))]
         return output, values, np.stack(columns, axis=-1)
+
+    def _exact(self, output: Output, at: Result) -> Array | None:
+        """Return derivatives (k, ..., m) by products in the core; None if it does not have them."""
+        numbers = [k for k, direction in enumerate(self.directions) if direction.number is not None]
+        if any(direction.of_contact for direction in self.directions):
+            return None
+        found = exact_slopes(at, output, [str(self.directions[k].number) for k in numbers])
+        if found is None:
+            return None
+        by_state, by_number = found
+        slopes = (by_state.reshape(len(at.t), -1, self.y.shape[1]) @ self.y).reshape(*by_state.shape[:-1], -1)
+        slopes[..., numbers] += by_number
+        return slopes
 
     def _derivative(self, output: Output, at: Result, k: int) -> Array:
         model, direction = at.model, self.directions[k]
@@ -269,19 +285,3 @@ def _with_number(model: Model, periods: Any, name: str, change: float) -> Period
     """Return conditions with one parameter changed."""
     known = periods if isinstance(periods, Periods) else single_period(model.conditions())
     return Periods(known.begins, [conditions.perturbed(name, change) for conditions in known.conditions])
-
-
-def same_branch(output: Output, values: Array, near: Array) -> Array:
-    """Return values with angles within 180° of reference values, and quaternions of their sign."""
-    if not output.branch:
-        return values
-    kinds = np.array(output.branch)
-    rows = values.reshape(len(values), -1).copy()
-    other = near.reshape(len(near), -1)
-    turn = kinds == "turn"
-    rows[:, turn] -= 2 * np.pi * np.round((rows[:, turn] - other[:, turn]) / (2 * np.pi))
-    sign = kinds == "sign"
-    if sign.any():
-        flipped = (rows[:, sign] * other[:, sign]).sum(axis=1) < 0
-        rows[np.ix_(flipped, np.flatnonzero(sign))] *= -1
-    return rows.reshape(values.shape)

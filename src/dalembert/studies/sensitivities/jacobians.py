@@ -35,6 +35,7 @@ _GROWTH_EXPONENT = (
     9.0  # exponent of the growth of the last coefficients with block length; below the number of Gauss points
 )
 _MAX_HALVINGS = 6  # maximum number of halvings of a block
+_MAX_PRODUCTS = 4_000_000  # products of weights with derivatives by parameters in one call of the core
 _COEFFICIENT_TARGET = 0.1  # target of the last coefficients relative to the allowed ones, for longer blocks
 NODES, _WEIGHTS = np.polynomial.legendre.leggauss(_N_GAUSS_POINTS)
 _LAST = (
@@ -157,10 +158,16 @@ class JacobianBlocks:
                 if not len(mine):
                     continue
                 how |= {"t": t[mine], "x": x[mine]}
-            for k in range(found.shape[1]):
-                w_a, w_x = np.split(np.ascontiguousarray(w[mine, :, k]), [nv], axis=1)
-                (by,) = conditions.model._d_dynamics_products([5], q[mine], v[mine], w_a, w_x, **how)
-                found[:, k] += by.sum(axis=0)
+            together = max(1, _MAX_PRODUCTS // (len(mine) * len(found)))
+            for first in range(0, found.shape[1], together):
+                some = w[mine, :, first : first + together].transpose(0, 2, 1)
+                each = np.repeat(mine, some.shape[1])  # rows at one state follow each other: it is evaluated once
+                how |= {"t": t[each], "x": x[each]}
+                flat = some.reshape(-1, nv + nx)
+                w_a, w_x = np.ascontiguousarray(flat[:, :nv]), np.ascontiguousarray(flat[:, nv:])
+                kind = 6 if some.shape[1] == 1 else 5  # sums over all rows cost less
+                (by,) = conditions.model._d_dynamics_products([kind], q[each], v[each], w_a, w_x, **how)
+                found[:, first : first + together] += by.reshape(*some.shape[:2], -1).sum(axis=0).T
         return found
 
 

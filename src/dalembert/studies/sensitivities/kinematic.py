@@ -30,7 +30,8 @@ from ...model.driven_kinematics import rates_at
 from ...motion import kinematics
 from ...motion.kinematic_request import make_request
 from ...result import Output, Result, single_period
-from .directions import DIFFERENCE_STEP, FACTORS, differences, same_branch
+from .directions import DIFFERENCE_STEP, FACTORS, differences
+from .output_slopes import same_branch
 
 __all__ = ["KinematicDerivatives"]
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
 
 from ...connections.elements.built_in import ForceConnection, Load
 from ...connections.elements.element import SignalBlock
+from ...connections.elements.paths import AlongPath, WrapCylinder
 from ...provenance import constructor_call
 from .attachments import Attachment, AttachmentMidpoint, anchor
 from .body_extents import axis_of, covered, extent
@@ -31,6 +33,7 @@ LINES = {
     "Cable": "cable",
     "Ligament": "cable",
     "HillMuscle": "muscle",
+    "MillardMuscle": "muscle",
     "ElasticBar": "bar",
     "BeamElement": "beam",
     "Distance": "bar",
@@ -63,6 +66,10 @@ def add_force(sketch: FigureBuilder, force: ForceConnection) -> None:
     elif kind.endswith("Tyre"):
         radius = float(numbers["radius"])
         sketch.ball(name, "roller", force.second, "y", (radius, 0.6 * radius))
+    elif kind == "GearMesh":
+        _gears(sketch, force)
+    elif kind == "AlongPath":
+        _path(sketch, force)
     elif kind == "Bushing":
         sketch.patch(name, "bushing", force.second)
         sketch.line(name, "link", force.first, force.second)
@@ -90,6 +97,28 @@ def _film(sketch: FigureBuilder, force: ForceConnection) -> None:
         if np.isscalar(size) and float(size) and not covered(marker, float(size)):  # type: ignore[arg-type]
             sketch.patch(force.name, "disc", marker, "z", (float(size), float(length)))  # type: ignore[arg-type]
     sketch.line(force.name, "link", force.first, force.second)
+
+
+def _gears(sketch: FigureBuilder, force: ForceConnection) -> None:
+    """Add the reference circles of two gears that mesh, of a ring as a ring."""
+    geometry = force.element.geometry  # type: ignore[attr-defined]
+    for k, (marker, radius) in enumerate(zip(force.ends[1:], geometry.reference_radii, strict=True)):
+        look = "ring" if k == 1 and geometry.side < 0 else "disc"
+        if not covered(marker, radius):
+            sketch.patch(force.name, look, marker, "z", (radius, geometry.width))
+
+
+def _path(sketch: FigureBuilder, force: ForceConnection) -> None:
+    """Add the lines between the points of a path, and the surfaces around which it runs."""
+    element: AlongPath = force.element  # type: ignore[assignment]
+    points = [end for end, part in zip(force.ends, element.route, strict=True) if part == "point"]
+    for first, second in itertools.pairwise(points):
+        sketch.line(force.name, LINES.get(element.law.kind, "line"), first, second)
+    for end, part in zip(force.ends, element.route, strict=True):
+        if isinstance(part, WrapCylinder):
+            sketch.ball(force.name, "roller", end, "z", (part.radius, 2 * part.radius))
+        elif part != "point":
+            sketch.ball(force.name, "sphere", end, "z", (part.radius, 0.0))
 
 
 def _compound(sketch: FigureBuilder, force: ForceConnection) -> None:
