@@ -6,7 +6,7 @@ from pathlib import Path
 import dalembert
 
 sys.path.insert(0, str(Path(__file__).parent / "extensions"))
-from executable_pages import notebook_of_page  # noqa: E402, F401  (named in nb_custom_formats)
+from executable_pages import notebook_of_page  # noqa: F401  (named in nb_custom_formats)
 
 project = "dalembert"
 author = "the dalembert developers"

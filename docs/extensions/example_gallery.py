@@ -105,7 +105,8 @@ def moving_picture(picture: Path, still: Path) -> str:
         frames.convert("RGB").save(still)
     moved = still.with_suffix(".gif")
     shutil.move(picture, moved)
-    return f"\n.. image:: /{moved.relative_to(DOCS).as_posix()}\n    :alt: {picture.stem}\n    :class: sphx-glr-single-img\n\n"
+    options = f"    :alt: {picture.stem}\n    :class: sphx-glr-single-img\n"
+    return f"\n.. image:: /{moved.relative_to(DOCS).as_posix()}\n{options}\n"
 
 
 def draw_system(names: dict[str, Any]) -> None:

@@ -21,7 +21,7 @@ with tempfile.TemporaryDirectory() as folder:
 HTML(f'<iframe class="motion" title="the motion, in the viewer" srcdoc="{{html.escape(page)}}"></iframe>')
 """
 EXAMPLE = re.compile(r"\]\((?:\.\./)+examples/(\w+)\.py\)")
-REPOSITORY = re.compile(r"\[([^\]]*)\]\((?:\.\./)+(?:examples|bench|tests|web|core|src|README\.md|CONTRIBUTING\.md)[^)]*\)")
+REPOSITORY = re.compile(r"\[([^\]]*)\]\((?:\.\./)+(?:examples|bench|tests|core|src|\w+\.md\b)[^)]*\)")
 KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
 
 

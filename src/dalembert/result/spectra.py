@@ -154,7 +154,8 @@ class Waterfall(ArrayAnswer):
     def _headline(self) -> str:
         m, k = np.unravel_index(int(self.amplitude.argmax()), self.amplitude.shape)
         largest = f"{self.amplitude[m, k]:.4g} {self.unit}".strip()
-        return f"{self.name}: {len(self.t)} segments, largest {largest} at {self.frequency[k]:.4g} Hz, {self.t[m]:.4g} s"
+        where = f"at {self.frequency[k]:.4g} Hz, {self.t[m]:.4g} s"
+        return f"{self.name}: {len(self.t)} segments, largest {largest} {where}"
 
     def plot(self, *, ax: Any = None, path: Any = None) -> Axes:
         """Draw the amplitudes as colours over frequency and time or reference; return the axes."""
@@ -235,7 +236,12 @@ def spectrum(result: Result, name: str, span: tuple[float, float] | None, sample
 
 
 def waterfall(
-    result: Result, name: str, duration: float, reference: str | None, span: tuple[float, float] | None, samples: int | None
+    result: Result,
+    name: str,
+    duration: float,
+    reference: str | None,
+    span: tuple[float, float] | None,
+    samples: int | None,
 ) -> Waterfall:
     """Return the spectra of a scalar output in segments of time that overlap by three quarters."""
     start, end = _span(result, span)
