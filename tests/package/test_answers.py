@@ -29,16 +29,18 @@ MAX_LINE = 120  # characters
 
 # No picture: numbers and names, states, equations, or a list of answers that have pictures of their own.
 WITHOUT_PLOT = {
-    "Assembly", "BaseParameters", "BeamStresses", "CampaignComparison", "Circuit", "Comparison", "ConnectionLoads", "ContinuationResult",
+    "CampaignComparison", "Study",
+    "Assembly", "BaseParameters", "BeamStresses", "Circuit", "Comparison", "ConnectionLoads", "ContinuationResult",
     "DrivenMotion", "ElementReport", "Equilibria", "Equilibrium", "FollowedMotion", "ForceTerms",
     "IdentifiedParameters", "Impact", "InverseDynamicsResult", "InverseKinematics", "LinearSystem", "Manipulability",
     "Mobility", "ModeReport", "MomentArms", "MotionSpace", "NaturalMobility", "NodalStresses", "OperationCounts",
-    "OperationalSpace", "PositionResult", "RateResult", "RolloutGradient", "Sensitivity", "StartState", "Study",
+    "OperationalSpace", "PositionResult", "RateResult", "RolloutGradient", "Sensitivity", "StartState",
 }  # fmt: skip
 
 # No arrays, or paths of different lengths.
 WITHOUT_DATASET = {
-    "CampaignComparison", "Circuit", "Circuits", "Comparison", "ElementReport", "Mobility", "NaturalMobility", "OperationCounts", "Synthesis",
+    "CampaignComparison",
+    "Circuit", "Circuits", "Comparison", "ElementReport", "Mobility", "NaturalMobility", "OperationCounts", "Synthesis",
 }  # fmt: skip
 
 

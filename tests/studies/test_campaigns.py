@@ -75,14 +75,14 @@ def test_loaded_values_stay_in_the_store_until_they_are_used(tmp_path: Path, mon
 
     found = campaign(store=tmp_path / "study.zarr").load()
     reads: list[int] = []
-    read = lazy_data._StoredValues._read
+    read = lazy_data.read_values
 
-    def counted(self: Any, key: Any) -> Any:
-        values = read(self, key)
+    def counted(*given: Any) -> Any:
+        values = read(*given)
         reads.append(np.size(values))
         return values
 
-    monkeypatch.setattr(lazy_data._StoredValues, "_read", counted)
+    monkeypatch.setattr(lazy_data, "read_values", counted)
     loaded = da.load_sweep(tmp_path / "study.zarr")
     assert not reads
     assert loaded.angle[2, 1].values.tolist() == found.angle.values[2, 1].tolist()

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from xarray.backends import BackendArray
-from xarray.core import indexing
 
 from ...errors import FileError
 from .datasets import dataset_of
@@ -20,23 +19,35 @@ if TYPE_CHECKING:
 __all__ = ["open_dataset"]
 
 
-class _StoredValues(BackendArray):
-    """Values of one variable, read on access."""
+def read_values(array: Any, label: str, store: str, key: tuple[Any, ...]) -> Any:
+    """Read a part of a variable."""
+    try:
+        return array.oindex[key]
+    except (RuntimeError, ValueError) as error:  # raised by codecs
+        remedy = "run the sweep again with this store to recompute its cases"
+        text = f"a chunk of {label!r} is damaged ({error}): {remedy}"
+        raise FileError("load_sweep", "store", store, text) from error
 
-    def __init__(self, array: Any, label: str, store: str) -> None:
-        self.array, self.label, self.store = array, label, store
-        self.shape, self.dtype = tuple(array.shape), np.dtype(array.dtype)
 
-    def __getitem__(self, key: Any) -> Any:
-        return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.OUTER, self._read)
+@cache
+def _lazy_class() -> Any:
+    """Return the class of arrays that are read on access; xarray is imported where it is used."""
+    from xarray.backends import BackendArray
+    from xarray.core import indexing
 
-    def _read(self, key: tuple[Any, ...]) -> Any:
-        try:
-            return self.array.oindex[key]
-        except (RuntimeError, ValueError) as error:  # raised by codecs
-            remedy = "run the sweep again with this store to recompute its cases"
-            text = f"a chunk of {self.label!r} is damaged ({error}): {remedy}"
-            raise FileError("load_sweep", "store", self.store, text) from error
+    class StoredValues(BackendArray):
+        def __init__(self, array: Any, label: str, store: str) -> None:
+            self.array, self.label, self.store = array, label, store
+            self.shape, self.dtype = tuple(array.shape), np.dtype(array.dtype)
+
+        def __getitem__(self, key: Any) -> Any:
+            outer = indexing.IndexingSupport.OUTER
+            return indexing.explicit_indexing_adapter(key, self.shape, outer, self._read)
+
+        def _read(self, key: tuple[Any, ...]) -> Any:
+            return read_values(self.array, self.label, self.store, key)
+
+    return lambda array, label, store: indexing.LazilyIndexedArray(StoredValues(array, label, store))
 
 
 def open_dataset(study: StoredStudy, attrs: Mapping[str, Any], chunks: Any = None) -> xarray.Dataset:
@@ -50,8 +61,7 @@ def open_dataset(study: StoredStudy, attrs: Mapping[str, Any], chunks: Any = Non
         array = study.arrays.array(label)
         coords = {name: np.array(place) for name, place in known["coords"].items()}
         column = Column(tuple(known["dims"]), np.empty(0), known["unit"], coords)
-        values = indexing.LazilyIndexedArray(_StoredValues(array, label, str(study.path)))
-        variables[label] = (column, values)
+        variables[label] = (column, _lazy_class()(array, label, str(study.path)))
     data = dataset_of(study.design, study.outcomes(), variables, attrs)
     if chunks is None:
         return data

@@ -22,6 +22,7 @@ from .campaign import model_checksum
 from .cases import Axis, Case, Design
 from .datasets import MESSAGE, STATUS, TRACEBACK
 from .jobs import Job
+from .sweep import load_sweep
 
 if TYPE_CHECKING:
     import pandas
@@ -75,8 +76,6 @@ class Study(Answer):
         chunks: Any = None,
     ) -> None:
         if isinstance(campaign, (str, os.PathLike)):
-            from .sweep import load_sweep
-
             self.data = load_sweep(campaign, chunks=chunks)
         else:
             self.data = campaign

@@ -26,6 +26,7 @@ from .chunks import CaseChunks
 from .datasets import MemoryStore, check_labels, dataset, ordered
 from .executors import LocalExecutor, Place, ProcessExecutor, WorkerLost, choose_executor
 from .jobs import TASKS, Job, StudyInterrupted, packed, sorted_names
+from .lazy_data import open_dataset
 from .recorded_outputs import RecordedOutput, as_readings
 from .store import Store, StoredStudy
 
@@ -168,8 +169,6 @@ def _dataset(kept: MemoryStore, cases: Design, attrs: Mapping[str, Any]) -> tupl
     if not isinstance(kept, Store):
         whole = ordered(kept.blocks)
         return dataset(cases, whole, attrs), whole
-    from .lazy_data import open_dataset
-
     study = kept.study()
     attrs = study.note["attributes"]
     if kept.blocks:  # those that could not be written
@@ -194,8 +193,6 @@ def load_sweep(store: str | os.PathLike[str], *, chunks: Any = None) -> xarray.D
     FileError
         If the store is damaged, or was not written by `sweep`; for damaged values when they are read.
     """
-    from .lazy_data import open_dataset
-
     study = StoredStudy(store)
     return open_dataset(study, study.note["attributes"], chunks)
 
