@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from ..checks import checked
+from .spectra import Orders, Spectrum, Waterfall, orders, spectrum, waterfall
 
 if TYPE_CHECKING:
     from .result import Result
-    from .spectra import Orders, Spectrum, Waterfall
 
 __all__ = ["SignalAnalysis"]
 
@@ -56,8 +56,6 @@ class SignalAnalysis:
         >>> print(f"{peak.frequency:.4f} Hz, {peak.amplitude:.4f} m")  # 10 / (2 pi) Hz, 0.1 m
         1.5915 Hz, 0.1000 m
         """
-        from .spectra import spectrum
-
         return spectrum(cast("Result", self), name, span, samples, window)
 
     @checked("duration", "span", "samples")
@@ -84,8 +82,6 @@ class SignalAnalysis:
         samples : int
             In a segment.
         """
-        from .spectra import waterfall
-
         return waterfall(cast("Result", self), name, duration, reference, span, samples)
 
     @checked("max_order", "revolutions", "span")
@@ -117,6 +113,4 @@ class SignalAnalysis:
         Orders
             With `order`, `speed` (rad/s), `amplitude`, `cut(order)`, `plot()`, `to_xarray()`.
         """
-        from .spectra import orders
-
         return orders(cast("Result", self), name, reference, max_order, revolutions, span)
