@@ -49,14 +49,15 @@ class FileRun:
     --------
     >>> import dalembert as da
     >>> from dalembert.library import chain
-    >>> path = getfixture("tmp_path") / "arm.dalm"
+    >>> import tempfile
+    >>> path = tempfile.mkdtemp() + "/arm.dalm"
     >>> _ = da.export(chain(2, axes="y"), path, inputs=["joint_1.effort"], outputs=["joint_2.position"])
     >>> run = da.FileRun(path)
     >>> run.start()
     >>> run.set("joint_1.effort", 2.0)
     >>> run.advance(0.1)
     >>> round(run["joint_2.position"], 4)
-    -1.1235
+    -0.6516
     """
 
     def __init__(
@@ -84,8 +85,9 @@ class FileRun:
             name: 0.0 if value is None else finite_number(value, item="FileRun", field=name)
             for name, value in numbers.items()
         }
+        lengths = given["max_step"], given["fixed_step"]
         self._run = _core.FileRun(
-            self._model, -1 if method is None else _core.methods.index(method), atol_factor=atol_factor, **given
+            self._model, -1 if method is None else _core.methods.index(method), given["rtol"], atol_factor, *lengths
         )
         self.names: dict[str, tuple[str, ...]] = {kind: tuple(self._model.names(k)) for k, kind in enumerate(KINDS)}
         self._places = {

@@ -158,7 +158,8 @@ def export(
     --------
     >>> import dalembert as da
     >>> from dalembert.library import chain
-    >>> path = getfixture("tmp_path") / "arm.dalm"
+    >>> import tempfile
+    >>> path = tempfile.mkdtemp() + "/arm.dalm"
     >>> found = da.export(chain(2, axes="y"), path, inputs=["joint_1.effort"], outputs=["link_2.position"])
     >>> found.outputs
     ('link_2.position.x', 'link_2.position.y', 'link_2.position.z')
@@ -191,8 +192,10 @@ def export(
 
 def export_result(target: Path, made: ExportedModel, notes: Sequence[str] = ()) -> Export:
     """Return the `Export` of a written file."""
-    names = (tuple(each.name for each in made.of_kind(kind)) for kind in ("input", "output", "parameter"))
-    return Export(target, *names, target.stat().st_size, [*made.notes, *notes])
+    inputs, outputs, parameters = (
+        tuple(each.name for each in made.of_kind(kind)) for kind in ("input", "output", "parameter")
+    )
+    return Export(target, inputs, outputs, parameters, target.stat().st_size, [*made.notes, *notes])
 
 
 def export_model(

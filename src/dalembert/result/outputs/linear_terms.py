@@ -156,7 +156,7 @@ class _Probe(Motion):
         return self.control
 
     @property
-    def joint_efforts(self) -> Array:  # type: ignore[override]
+    def joint_efforts(self) -> Array:
         """Efforts of stops and friction beside rigid contact: none without contacts."""
         if self.at.contact_sources:
             raise _NotLinear
