@@ -446,14 +446,17 @@ from .structures import (
     solid_structure as solid_structure,
 )
 from .studies import (
+    CampaignComparison as CampaignComparison,
     Case as Case,
     Linkage as Linkage,
     OptimalMotion as OptimalMotion,
     Optimum as Optimum,
     ParameterFit as ParameterFit,
     Sensitivity as Sensitivity,
+    Study as Study,
     Synthesis as Synthesis,
     Uncertainty as Uncertainty,
+    compare as compare,
     fit as fit,
     load_sweep as load_sweep,
     optimal_motion as optimal_motion,
