@@ -45,6 +45,7 @@ ROOMS = (
     "natural",
     "io",
     "simulation",
+    "exchange",
     "dynamics",
     "linear",
     "statics",
