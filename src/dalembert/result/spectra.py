@@ -79,7 +79,7 @@ class Spectrum(ArrayAnswer):
     phase: Array
     mean: float
     window: str
-    notes: tuple[str, ...] = ()  # type: ignore[assignment]
+    notes: tuple[str, ...] = ()
     _arrays: ClassVar = {"amplitude": (("frequency",), ""), "phase": (("frequency",), "rad")}
 
     def _axes(self) -> dict[str, tuple[Any, str]]:
@@ -145,7 +145,7 @@ class Waterfall(ArrayAnswer):
     amplitude: Array
     reference: str
     reference_values: Array
-    notes: tuple[str, ...] = ()  # type: ignore[assignment]
+    notes: tuple[str, ...] = ()
     _arrays: ClassVar = {"amplitude": (("time", "frequency"), ""), "reference_values": (("time",), "")}
 
     def _axes(self) -> dict[str, tuple[Any, str]]:
@@ -195,7 +195,7 @@ class Orders(ArrayAnswer):
     t: Array
     speed: Array
     amplitude: Array
-    notes: tuple[str, ...] = ()  # type: ignore[assignment]
+    notes: tuple[str, ...] = ()
     _arrays: ClassVar = {"amplitude": (("time", "order"), ""), "speed": (("time",), "rad/s")}
 
     def _axes(self) -> dict[str, tuple[Any, str]]:
@@ -252,8 +252,8 @@ def waterfall(
     count = _sample_count(result, start, end, duration) if samples is None else _count("samples", samples, 8)
     offsets = duration * np.arange(count) / count
     rows = [_amplitudes(_values(result, name, begin + offsets), "hann")[0] for begin in begins]
-    amplitude, centres = np.array(rows), begins + 0.5 * duration
-    by = centres
+    amplitude, centres = np.array(rows), np.asarray(begins + 0.5 * duration, dtype=np.float64)
+    by: Array = centres
     if reference is not None:
         by = np.array([_values(result, reference, begin + offsets).mean() for begin in begins])
     notes = _aliasing(amplitude.max(axis=0), f"{count} samples in a segment", "samples=")
