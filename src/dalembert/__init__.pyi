@@ -248,6 +248,11 @@ from .errors import (
     TopologyError as TopologyError,
     UserFunctionError as UserFunctionError,
 )
+from .exchange import (
+    Export as Export,
+    FileRun as FileRun,
+    export as export,
+)
 from .formulations import (
     OperationCounts as OperationCounts,
     operation_counts as operation_counts,
