@@ -17,7 +17,7 @@ length L. With the speeds w1, w2 of the rope over the pulleys at its ends, its t
 
 A pulley with the angular velocity omega passes rope from the section before it, 1, to that behind it, 2. Its surface
 runs, seen from the middle of the arc of contact, at v = r (omega - (psi1' + psi2')/2), and the rope on it at w = v + u
-with the slip u. With the strain e1 of the side from which the rope comes, the unloaded length that passes in a second is
+with the slip u. With the strain e1 of the side from which the rope comes, the unloaded length that passes per second is
 
     L2' = -L1' = (v + u) / (1 + e1)                                                                                 (3)
 
