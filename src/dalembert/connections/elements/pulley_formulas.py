@@ -222,8 +222,8 @@ class _Route:
                 cross, dot = f"-({cross})", f"-({dot})"
             # z times the angle of a roller from there; its distance from the next whole turn has no jump
             self.parts[f"mesh_{label}{n}"] = f"{node.teeth}*(atan2({cross}, {dot}) + {node.phase!r})"
-            sine, cosine = f"sin(mesh_{label}{n})", f"cos(mesh_{label}{n})"
-            self.parts[f"f_{label}{n}"] = f"atan2(abs({sine}), {cosine})/{node.teeth}"
+            mesh = f"mesh_{label}{n}"
+            self.parts[f"f_{label}{n}"] = f"atan2(abs(sin({mesh})), cos({mesh}))/{node.teeth}"
             self.parts[f"arm_{label}{n}"] = f"{node.arm}*cos(f_{label}{n})"
 
     def _arcs(self, section: _Section, what: str) -> list[str]:

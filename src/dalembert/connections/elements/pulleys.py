@@ -462,8 +462,8 @@ def _nodes(item: str, route: Any, closed: bool) -> tuple[Node, ...]:
         if part == "point" and not closed:
             nodes.append(Node("point", number))
         elif isinstance(part, Sprocket) and closed:
-            more = {"teeth": part.teeth, "phase": part.phase}
-            nodes.append(Node("sprocket", number, part.side, part.radius, least=part.least, **more))
+            turn = {"least": part.least, "phase": part.phase}
+            nodes.append(Node("sprocket", number, part.side, part.radius, teeth=part.teeth, **turn))
         elif isinstance(part, Pulley):
             friction = part.friction / math.sin(part.groove / 2)
             kind = "grip" if part.friction > 0 else "free"
