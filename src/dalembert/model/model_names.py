@@ -324,9 +324,6 @@ class NamedModel(_core.Model):
     def _refuse(self, kernel: str, argument: str, value: Any) -> NoReturn:
         refusals.raise_argument_error(cast("Model", self), kernel.lstrip("_"), argument, value)
 
-    def _refuse_loop_constraints(self, kernel: str, argument: str, value: Any) -> NoReturn:
-        refusals.raise_loops_unsupported(cast("Model", self), kernel.lstrip("_"))
-
     def _refuse_result(self, kernel: str, argument: str, value: Any) -> NoReturn:
         refusals.raise_result_error(cast("Model", self), kernel.lstrip("_"), value)
 
