@@ -45,7 +45,7 @@ class KinematicVariants:
 
     def __init__(self, model: Model, settings: Mapping[str, Any]) -> None:
         given = {name: settings.get(name) for name in ("times", "drive", "values", "speed")}
-        self.request = make_request(model, *given.values())  # type: ignore[arg-type]
+        self.request = make_request(model, *given.values())
         self.model, self.times = self.request.model, np.ascontiguousarray(self.request.times, dtype=float)
         plain = all(self.model.holonomic) and undeformed(self.model) is None and not self.request.corners
         self.is_available = plain and not self.request.notes and self.model.contacts is None and not self.model.nx
