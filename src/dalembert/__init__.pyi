@@ -108,10 +108,12 @@ from .connections.contacts import (
 from .connections.elements import (
     AlongPath as AlongPath,
     BeamElement as BeamElement,
+    BeltDrive as BeltDrive,
     BrushTyre as BrushTyre,
     BumpStop as BumpStop,
     Bushing as Bushing,
     Cable as Cable,
+    ChainDrive as ChainDrive,
     Compound as Compound,
     CoulombFriction as CoulombFriction,
     CylinderPlaneContact as CylinderPlaneContact,
@@ -145,6 +147,8 @@ from .connections.elements import (
     NonlinearSpring as NonlinearSpring,
     PointPlaneContact as PointPlaneContact,
     PositionServo as PositionServo,
+    Pulley as Pulley,
+    PulleyRope as PulleyRope,
     Reaction as Reaction,
     Road as Road,
     Sensor as Sensor,
@@ -152,6 +156,7 @@ from .connections.elements import (
     SpherePlaneContact as SpherePlaneContact,
     SphereSphereContact as SphereSphereContact,
     SpringDamper as SpringDamper,
+    Sprocket as Sprocket,
     StateSpace as StateSpace,
     StribeckFriction as StribeckFriction,
     Table as Table,
@@ -242,6 +247,11 @@ from .errors import (
     StiffeningWarning as StiffeningWarning,
     TopologyError as TopologyError,
     UserFunctionError as UserFunctionError,
+)
+from .exchange import (
+    Export as Export,
+    FileRun as FileRun,
+    export as export,
 )
 from .formulations import (
     OperationCounts as OperationCounts,
