@@ -145,7 +145,7 @@ def test_contents_and_refusals(tmp_path):
         names = archive.namelist()
         run = da.FileRun(archive.read("resources/model.dalm"))
     assert run.names["output"] == ("A.position",)
-    assert [name for name in names if name.startswith("binaries/")][0].endswith(("bar_1.so", "bar_1.dll"))
+    assert next(name for name in names if name.startswith("binaries/")).endswith(("bar_1.so", "bar_1.dll"))
     assert (_core.fmu_isa == "portable") != any("processor" in note for note in found.notes)
     with pytest.raises(da.ModelError, match="libraries are installed for"):
         da.export(four_bar(), tmp_path / "m.fmu", platforms=["vax-vms"])
