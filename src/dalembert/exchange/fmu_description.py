@@ -71,7 +71,8 @@ def fmu_variables(quantities: Sequence[Quantity], start: Array, *, exact: bool) 
         found.append(_variable(each, k, each.name, "input", "continuous", "", each.value))
     for k, each in enumerate(kinds["output"]):
         found.append(_variable(each, k, each.name, "output", "continuous", "calculated"))
-    initial, states = "exact" if exact else "approx", []
+    initial = "exact" if exact else "approx"
+    states: list[Variable] = []
     suffix = {"coordinate": ".position", "speed": ".speed", "state": ""}
     for kind, ending in suffix.items():
         for k, each in enumerate(kinds[kind]):
