@@ -80,6 +80,7 @@ from .connections.constraints import (
     KinematicChain as KinematicChain,
     KnifeEdge as KnifeEdge,
     Line as Line,
+    Mimic as Mimic,
     Offset as Offset,
     Parallel as Parallel,
     Perpendicular as Perpendicular,
@@ -242,6 +243,11 @@ from .errors import (
     TopologyError as TopologyError,
     UserFunctionError as UserFunctionError,
 )
+from .exchange import (
+    Export as Export,
+    FileRun as FileRun,
+    export as export,
+)
 from .formulations import (
     OperationCounts as OperationCounts,
     operation_counts as operation_counts,
@@ -289,6 +295,7 @@ from .model import (
     ForceEnergy as ForceEnergy,
     Model as Model,
     Pose as Pose,
+    ReducedCoordinates as ReducedCoordinates,
     SampledControl as SampledControl,
     SelfStress as SelfStress,
     State as State,
@@ -439,14 +446,17 @@ from .structures import (
     solid_structure as solid_structure,
 )
 from .studies import (
+    CampaignComparison as CampaignComparison,
     Case as Case,
     Linkage as Linkage,
     OptimalMotion as OptimalMotion,
     Optimum as Optimum,
     ParameterFit as ParameterFit,
     Sensitivity as Sensitivity,
+    Study as Study,
     Synthesis as Synthesis,
     Uncertainty as Uncertainty,
+    compare as compare,
     fit as fit,
     load_sweep as load_sweep,
     optimal_motion as optimal_motion,

@@ -14,7 +14,7 @@ from .built_in import (
     SpringDamper,
     TorsionSpring,
 )
-from .compound import Compound
+from .compounds import Compound
 from .contacts import CylinderPlaneContact, PointPlaneContact, SpherePlaneContact, SphereSphereContact
 from .element import Element, SignalBlock
 from .fields import Drag, Field, InverseSquare
