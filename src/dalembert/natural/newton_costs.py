@@ -117,5 +117,6 @@ def displacement_costs(mechanism: Mechanism, times: ArrayLike, *, tolerance: flo
         counts[method] = (iterations, made, time.process_time() - begin)
         ends.append(q)
     apart = max(float(np.abs(q - ends[0]).max(initial=0.0)) for q in ends)
-    columns = [{name: counts[name][k] for name in METHODS} for k in range(3)]
-    return DisplacementCosts(columns[0], columns[1], columns[2], len(t) - 1, apart)
+    iterations_of = {name: counts[name][0] for name in METHODS}
+    made_of = {name: counts[name][1] for name in METHODS}
+    return DisplacementCosts(iterations_of, made_of, {name: counts[name][2] for name in METHODS}, len(t) - 1, apart)

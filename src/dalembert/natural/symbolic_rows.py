@@ -169,9 +169,9 @@ def symbolic_rows(equations: NaturalEquations, symbols: bool = False) -> Symboli
         own = [at((name, k)) for name in wheel.coordinates for k in range(_size(equations, name))]
         gap, J = wheel_rows(wheel, own)
         spread = sp.zeros(J.rows, len(moving))
-        for column, x in enumerate(own):
+        for k, x in enumerate(own):
             if x in moving:
-                spread[:, moving.index(x)] += J[:, column]
+                spread[:, moving.index(x)] += J[:, k]
         Phi, Phi_X = Phi.col_join(gap), Phi_X.col_join(spread)
         holonomic += wheel.holonomic
     used = {symbol for symbol in parameters if Phi.has(symbol) or Phi_X.has(symbol)}
