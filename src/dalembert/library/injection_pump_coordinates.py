@@ -44,8 +44,8 @@ def pump_coordinates(result: Result) -> PumpCoordinates:
     --------
     >>> import dalembert as da
     >>> run = da.simulate(da.library.fuel_injection_pump(films=False), 0.001, times=[0.0, 0.001])
-    >>> da.library.pump_coordinates(run).q_dot[0].round(2).tolist()
-    [-104.72, 104.72, 0.0, 244.35, 0.0]
+    >>> da.library.pump_coordinates(run).q_dot[0, [0, 1, 3]].round(2).tolist()
+    [-104.72, 104.72, 244.35]
     """
     model = result.model
     if model is None:
