@@ -178,8 +178,8 @@ def pressure_load(
     """
     item = f"pressure load {name!r}"
     if faces is not None or _is_rigid(body):
-        force, moment, found = _on_faces(item, body, pressure, where, faces)
-        return _resultant(system, item, name, body, force, moment, law, found)
+        total, moment, found = _on_faces(item, body, pressure, where, faces)
+        return _resultant(system, item, name, body, total, moment, law, found)
     structure = _structure(item, body)
     elements = structure.elements
     if not isinstance(elements, (PlateElements, SolidElements)):
@@ -253,7 +253,7 @@ def _on_faces(
 
 
 def _resultant(
-    system: System, item: str, name: str, body: Body, force: Array, moment: Array, law: Any, found: bool
+    system: System, item: str, name: str, body: Any, force: Array, moment: Array, law: Any, found: bool
 ) -> SpreadLoad:
     """Add the resultant of loads in axes of a rigid body, at its origin."""
     loads = [f"{name}_0"] if found else []
