@@ -379,6 +379,15 @@ from .rotation import (
     to_euler as to_euler,
     to_quaternion as to_quaternion,
 )
+from .sensors import (
+    IMU as IMU,
+    Encoder as Encoder,
+    ForceTorqueSensor as ForceTorqueSensor,
+    RangeSensor as RangeSensor,
+    SensorData as SensorData,
+    SensorErrors as SensorErrors,
+    SensorStream as SensorStream,
+)
 from .simulation import (
     Bounce as Bounce,
     Ensemble as Ensemble,
