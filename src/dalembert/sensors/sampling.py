@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -271,7 +271,7 @@ class SampledSensor:
         if not first <= start <= stop <= last:
             remedy = f"give first <= begin <= end <= last, of {first:.6g} s to {last:.6g} s"
             raise ModelError(item, "begin and end", (start, stop), remedy)
-        times = start + errors.period * np.arange(math.floor((stop - start) / errors.period * (1 + 1e-12)) + 1)
+        times: Any = start + errors.period * np.arange(math.floor((stop - start) / errors.period * (1 + 1e-12)) + 1)
         values, true = sampled(self, self.channel_blocks(), ResultSource(result, np.minimum(times, last)))
         return SensorData(times, values, true, self.channel_names, self.channel_units, errors.delay)
 
@@ -286,7 +286,7 @@ class SampledSensor:
         """
         return SensorStream(self, owner)
 
-    def with_seed(self, seed: int) -> Any:
+    def with_seed(self, seed: int) -> Self:
         """Return the sensor with another seed, for instance for another run."""
         return replace(self, errors=replace(self.errors, seed=seed))  # type: ignore[type-var]
 

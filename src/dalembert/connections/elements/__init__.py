@@ -22,6 +22,14 @@ from .friction import CoulombFriction, JointFriction, LuGreFriction, StribeckFri
 from .gears import GearMesh
 from .linear_systems import StateSpace, TransferFunction
 from .lubrication import JournalBearing, TractionFilm
+from .machines import (
+    GearMotor,
+    HydraulicSupply,
+    PIDController,
+    PneumaticCylinder,
+    ProportionalValve,
+    StateFeedback,
+)
 from .muscles import MillardMuscle
 from .paths import AlongPath, WrapCylinder, WrapSphere
 from .roads import Road
@@ -52,10 +60,12 @@ __all__ = [
     "ForceElement",
     "GasSpring",
     "GearMesh",
+    "GearMotor",
     "GeneralizedMaxwell",
     "HillMuscle",
     "HydraulicCylinder",
     "HydraulicSpring",
+    "HydraulicSupply",
     "InverseSquare",
     "JointFriction",
     "JointSpring",
@@ -69,8 +79,11 @@ __all__ = [
     "Maxwell",
     "MillardMuscle",
     "NonlinearSpring",
+    "PIDController",
+    "PneumaticCylinder",
     "PointPlaneContact",
     "PositionServo",
+    "ProportionalValve",
     "Reaction",
     "Road",
     "Sensor",
@@ -78,6 +91,7 @@ __all__ = [
     "SpherePlaneContact",
     "SphereSphereContact",
     "SpringDamper",
+    "StateFeedback",
     "StateSpace",
     "StribeckFriction",
     "Table",
