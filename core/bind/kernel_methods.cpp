@@ -779,12 +779,6 @@ int thread_count() {
   return cores;
 }
 
-std::size_t report_size(int part, const ModelData &m) {
-  const auto is_report = [](const KernelSignature &spec) { return spec.kernel == Kernel::report; };
-  const KernelSignature &spec = *std::find_if(std::begin(specs), std::end(specs), is_report);
-  return std::size_t(shape_of(spec.results[std::size_t(part)], m).size());
-}
-
 void set_named_type(PyTypeObject *type) {
   Py_XINCREF(reinterpret_cast<PyObject *>(type));
   named_type = type;

@@ -249,6 +249,11 @@ from .errors import (
     TopologyError as TopologyError,
     UserFunctionError as UserFunctionError,
 )
+from .exchange import (
+    Export as Export,
+    FileRun as FileRun,
+    export as export,
+)
 from .formulations import (
     OperationCounts as OperationCounts,
     operation_counts as operation_counts,
@@ -456,14 +461,17 @@ from .structures import (
     solid_structure as solid_structure,
 )
 from .studies import (
+    CampaignComparison as CampaignComparison,
     Case as Case,
     Linkage as Linkage,
     OptimalMotion as OptimalMotion,
     Optimum as Optimum,
     ParameterFit as ParameterFit,
     Sensitivity as Sensitivity,
+    Study as Study,
     Synthesis as Synthesis,
     Uncertainty as Uncertainty,
+    compare as compare,
     fit as fit,
     load_sweep as load_sweep,
     optimal_motion as optimal_motion,
