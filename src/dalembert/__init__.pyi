@@ -397,7 +397,6 @@ from .sensors import (
     RangeSensor as RangeSensor,
     SensorData as SensorData,
     SensorErrors as SensorErrors,
-    SensorStream as SensorStream,
 )
 from .simulation import (
     Bounce as Bounce,

@@ -27,9 +27,9 @@ from numpy.typing import ArrayLike
 
 from ..answer import ArrayAnswer
 from ..arrays import Array
-from ..checks import checked, finite_array, finite_number, set_fields
+from ..checks import checked, finite_array, finite_number, set_fields, shape_of
 from ..errors import ModelError
-from .sources import ResultSource, Source, source_of
+from .sources import ResultSource, Source, check_owner, source_of
 
 __all__ = ["SampledSensor", "SensorData", "SensorErrors", "SensorStream"]
 
@@ -92,7 +92,7 @@ class SensorErrors:
             raise ModelError(item, "delay", delay, "it must not be negative")
         for name in _CHANNEL_FIELDS:
             given = getattr(self, name)
-            array = finite_array(given, np.shape(given), item=item, field=name)
+            array = finite_array(given, shape_of(given) or (), item=item, field=name)
             if array.ndim > 1:
                 raise ModelError(item, f"the shape of {name}", array.shape, "give a number, or one per channel")
             if name not in ("scale", "bias") and (array < 0).any():
@@ -284,6 +284,7 @@ class SampledSensor:
             Of a `da.Live`, ``stream()`` measures its present state; of a model ``stream(state)`` measures a state, as
             a `SampledControl` gets it, under joint forces ``stream(state, tau)``.
         """
+        check_owner(owner, type(self).__name__)
         return SensorStream(self, owner)
 
     def with_seed(self, seed: int) -> Self:

@@ -13,7 +13,7 @@ from ..model import Model, State, as_model
 from ..result import Result
 from ..system import System
 
-__all__ = ["ResultSource", "Source", "source_of"]
+__all__ = ["ResultSource", "Source", "check_owner", "source_of"]
 
 
 class Source(Protocol):
@@ -88,14 +88,18 @@ class StateSource:
         return np.asarray(loads[connection])[None]
 
 
+def check_owner(owner: Any, item: str) -> None:
+    """Refuse an owner of streams that is none."""
+    if not isinstance(owner, (Model, System)) and not hasattr(owner, "advance"):
+        raise ModelError(item, "stream", owner, "give a Model, a System or a da.Live")
+
+
 def source_of(owner: Any, state: Any, tau: ArrayLike | None, item: str) -> Source:
     """Return the source of a sample of a stream."""
     if isinstance(owner, (Model, System)):
         if not hasattr(state, "q"):
             raise ModelError(item, "state", state, "give the State to measure: stream(state)")
         return StateSource(as_model(owner), state, tau)
-    if hasattr(owner, "advance"):
-        if state is not None or tau is not None:
-            raise ModelError(item, "state", state, "a stream of a da.Live measures its present state: stream()")
-        return LiveSource(owner)
-    raise ModelError(item, "stream", owner, "give a Model, a System or a da.Live")
+    if state is not None or tau is not None:
+        raise ModelError(item, "state", state, "a stream of a da.Live measures its present state: stream()")
+    return LiveSource(owner)

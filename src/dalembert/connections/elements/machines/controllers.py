@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ....checks import checked, finite_array, finite_number, positive
+from ....checks import checked, finite_array, finite_number, positive, shape_of
 from ....errors import ModelError
 from ..element import SignalBlock
 
@@ -27,7 +27,7 @@ def _limits(item: str, limits: Any) -> tuple[float, float] | None:
     """Return checked limits of an output, low first; None without."""
     if limits is None:
         return None
-    if np.shape(limits) == ():
+    if shape_of(limits) == ():
         size = finite_number(limits, item=item, field="limits")
         limits = (-size, size)
     try:
@@ -193,14 +193,16 @@ class StateFeedback(SignalBlock):
         if isinstance(states, str) or not isinstance(states, Sequence) or not states:
             raise ModelError(item, "states", states, "give a sequence of sources, one for each column of the gain")
         n = len(states)
-        K = np.atleast_2d(finite_array(gain, np.shape(gain), item=item, field="gain"))
+        K = np.atleast_2d(finite_array(gain, shape_of(gain) or (), item=item, field="gain"))
         if K.ndim != 2 or K.shape[1] != n:
             raise ModelError(item, "the shape of gain", np.shape(gain), f"give (number of outputs, {n})")
         wanted = [0.0] * n if references is None else list(references)
         if len(wanted) != n:
             raise ModelError(item, "references", wanted, f"give {n}, one for each state")
         m = len(K)
-        rest = np.broadcast_to(finite_array(offset, np.shape(offset), item=item, field="offset"), (m,))
+        if shape_of(offset) not in ((), (m,)):
+            raise ModelError(item, "the shape of offset", shape_of(offset), f"give a number, or ({m},)")
+        rest = np.broadcast_to(finite_array(offset, shape_of(offset) or (), item=item, field="offset"), (m,))
         chosen = [int(k) for k in outputs]
         if any(not 0 <= k < n for k in chosen):
             raise ModelError(item, "outputs", outputs, f"give indices of states, 0 to {n - 1}")
@@ -208,7 +210,7 @@ class StateFeedback(SignalBlock):
             raise ModelError(item, "integral", integral, "give gains for the integrated outputs, and outputs for gains")
         K_I = np.zeros((m, 0))
         if integral is not None:
-            K_I = np.atleast_2d(finite_array(integral, np.shape(integral), item=item, field="integral"))
+            K_I = np.atleast_2d(finite_array(integral, shape_of(integral) or (), item=item, field="integral"))
             if K_I.shape != (m, len(chosen)):
                 raise ModelError(item, "the shape of integral", np.shape(integral), f"give ({m}, {len(chosen)})")
         each = [_limits(item, one) for one in _each_limit(item, limits, m)]
