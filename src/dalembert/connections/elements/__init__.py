@@ -32,6 +32,7 @@ from .machines import (
 )
 from .muscles import MillardMuscle
 from .paths import AlongPath, WrapCylinder, WrapSphere
+from .pulleys import BeltDrive, ChainDrive, Pulley, PulleyRope, Sprocket
 from .roads import Road
 from .signals import Delay, Reaction, Sensor
 from .springs import BumpStop, Bushing, Cable, GasSpring, HydraulicSpring, Ligament, NonlinearSpring
@@ -42,10 +43,12 @@ from .viscoelastic import GeneralizedMaxwell, KelvinVoigt, Maxwell, Zener
 __all__ = [
     "AlongPath",
     "BeamElement",
+    "BeltDrive",
     "BrushTyre",
     "BumpStop",
     "Bushing",
     "Cable",
+    "ChainDrive",
     "Compound",
     "CoulombFriction",
     "CylinderPlaneContact",
@@ -84,6 +87,8 @@ __all__ = [
     "PointPlaneContact",
     "PositionServo",
     "ProportionalValve",
+    "Pulley",
+    "PulleyRope",
     "Reaction",
     "Road",
     "Sensor",
@@ -91,6 +96,7 @@ __all__ = [
     "SpherePlaneContact",
     "SphereSphereContact",
     "SpringDamper",
+    "Sprocket",
     "StateFeedback",
     "StateSpace",
     "StribeckFriction",
