@@ -46,6 +46,7 @@ ROOMS = (
     "natural",
     "io",
     "simulation",
+    "sensors",
     "exchange",
     "dynamics",
     "linear",
