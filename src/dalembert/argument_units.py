@@ -144,7 +144,6 @@ _OWN: dict[str, dict[str, str]] = {
     "ChainDrive": {"route": "", "stiffness": "N", "links": "", "damping": "N s", "positions": "m"},
     "WrapCylinder": {"radius": "m", "least": "rad"}, "WrapSphere": {"radius": "m"},
     "Road": {"footprint": "m", "grip": ""}, "Road.rough": {"length": "m", "spacing": "m", "grip": ""},
-    "Mimic": {"multiplier": "", "offset": _PLACE},
     "GeneralizedMaxwell": {"terms": ""}, "JointFriction": {"coefficient": ""},
 }  # fmt: skip
 # options of analyses, such as ``dalembert simulate model.yaml``, and their units
