@@ -44,8 +44,8 @@ def browser() -> Iterator[Any]:
 class Page:
     """A page of the viewer, with what it said and asked for."""
 
-    def __init__(self, browser: Any, address: str) -> None:
-        self.page = browser.new_page(viewport={"width": 800, "height": 600})
+    def __init__(self, browser: Any, address: str, **options: Any) -> None:
+        self.page = browser.new_page(**{"viewport": {"width": 800, "height": 600}, **options})
         self.errors: list[str] = []
         self.asked: list[str] = []
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
@@ -104,6 +104,35 @@ def test_bodies_of_the_page_are_where_the_result_says(browser: Any, motion: da.R
         here = shown.get("viewer.world.frames.matrices[3].elements.slice(12, 15)")
         # poses are kept thirty times a second in single precision, and between them lines replace arcs
         np.testing.assert_allclose(here, motion.output("rocker.position", [t])[0], atol=2e-3)
+    shown.page.close()
+
+
+def test_keys_act_before_any_click(browser: Any, motion: da.Result, tmp_path: Path) -> None:
+    shown = Page(browser, motion.export(tmp_path / "motion.html").as_uri())
+    shown.still()
+    shown.page.keyboard.press("End")
+    assert shown.get("viewer.player.time") == 2.0
+    shown.page.close()
+
+
+def test_a_page_follows_dark_mode_and_reduced_motion(browser: Any, motion: da.Result, tmp_path: Path) -> None:
+    address = motion.export(tmp_path / "motion.html", plots=["rocker.angle"]).as_uri()
+    shown = Page(browser, address, color_scheme="dark", reduced_motion="reduce")
+    shown.page.wait_for_timeout(300)
+    assert shown.get("viewer.player.playing") is False
+    assert shown.get("viewer.world.scene.background.getHexString()") == "1c1d1f"
+    shown.page.emulate_media(color_scheme="light")
+    shown.wait("viewer.world.scene.background.getHexString() === 'fbfbfa'")
+    assert shown.errors == []
+    shown.page.close()
+
+
+def test_controls_are_large_where_fingers_press_them(browser: Any, motion: da.Result, tmp_path: Path) -> None:
+    phone = {"has_touch": True, "is_mobile": True, "viewport": {"width": 390, "height": 800}}
+    shown = Page(browser, motion.export(tmp_path / "motion.html").as_uri(), **phone)
+    for control in shown.page.locator("button:visible, select:visible").all():
+        box = control.bounding_box()
+        assert box is None or (box["height"] >= 44 and box["width"] >= 44)
     shown.page.close()
 
 

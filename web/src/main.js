@@ -24,7 +24,7 @@ export function mount(element, bytes, { ask, stream } = {}) {
   const pace = new Pace(byProcessor());
   const world = new World(unpack(bytes), pace);
   const { document: scene } = world;
-  const canvas = make("canvas", { className: "scene", tabIndex: 0 });
+  const canvas = make("canvas", { className: "scene", tabIndex: 0, role: "img", ariaLabel: `${scene.name}, in three dimensions` });
   const said = make("div", { className: "say", role: "status" });
   const say = (text) => { said.textContent = text; };
   let renderer;
@@ -134,6 +134,13 @@ export function mount(element, bytes, { ask, stream } = {}) {
     resize();
   }
 
+  // colours and motion as the system asks for
+  const night = window.matchMedia("(prefers-color-scheme: dark)");
+  const dress = () => { world.dress(night.matches); plots.renew(); redraw(); };
+  night.addEventListener("change", dress);
+  dress();
+  const still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+
   let last = performance.now();
   let frames = 0;
   let alive = true;
@@ -154,15 +161,17 @@ export function mount(element, bytes, { ask, stream } = {}) {
     requestAnimationFrame(tick);
   }
   requestAnimationFrame(tick);
-  if (scene.play && world.motion.times.length > 1) player.toggle(true);
+  if (scene.play && !still && world.motion.times.length > 1) player.toggle(true);
   const stop = stream?.((block) => session.take(block));
   return {
     world, player, eye, pointing, session, plots, renderer, pace, turn, shoot, bare,
+    focus() { page.focus({ preventScroll: true }); },
     get frames() { return frames; },
     destroy() {
       alive = false;
       stop?.();
       observer.disconnect();
+      night.removeEventListener("change", dress);
       renderer.dispose();
       root.replaceChildren();
     },

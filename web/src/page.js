@@ -53,6 +53,7 @@ async function start() {
   window.viewer = mount(element, bytes, { ask, stream: element.dataset.live ? listen(token) : undefined });
 }
 
-start().catch((error) => {
+// keys act at once on a page of its own; within another page they wait for a click
+start().then(() => { if (window.top === window) window.viewer?.focus(); }).catch((error) => {
   document.getElementById("viewer").textContent = `The scene cannot be shown: ${error.message}`;
 });

@@ -38,7 +38,13 @@ export class Plots {
     this.box.replaceChildren(...this.panels.map((panel) => panel.canvas));
   }
 
+  // curves anew, as after a change of colours
+  renew() {
+    for (const panel of this.panels) panel.still = null;
+  }
+
   draw(time) {
+    const style = getComputedStyle(this.box);
     for (const panel of this.panels) {
       const width = panel.canvas.clientWidth;
       if (!width) continue;
@@ -51,7 +57,7 @@ export class Plots {
       context.scale(scale, scale);
       const span = this.motion.end - this.motion.start || 1;
       const x = LEFT + ((time - this.motion.start) / span) * (width - LEFT - RIGHT);
-      context.strokeStyle = "#444444";
+      context.strokeStyle = style.getPropertyValue("--ink");
       context.beginPath();
       context.moveTo(x, ABOVE);
       context.lineTo(x, HEIGHT - BELOW);
@@ -72,6 +78,7 @@ export class Plots {
   }
 
   #still(panel, width) {
+    const style = getComputedStyle(this.box);
     const scale = window.devicePixelRatio || 1;
     const still = document.createElement("canvas");
     for (const canvas of [panel.canvas, still]) Object.assign(canvas, { width: width * scale, height: HEIGHT * scale });
@@ -90,8 +97,8 @@ export class Plots {
     const x = (t) => LEFT + ((t - start) / (end - start || 1)) * (width - LEFT - RIGHT);
     const y = (value) => HEIGHT - BELOW - ((value - low) / (high - low)) * (HEIGHT - ABOVE - BELOW - 4);
     context.font = "10px system-ui, sans-serif";
-    context.fillStyle = "#555555";
-    context.strokeStyle = "#d9d9d9";
+    context.fillStyle = style.getPropertyValue("--soft");
+    context.strokeStyle = style.getPropertyValue("--line");
     for (const value of [low, (low + high) / 2, high]) {
       context.beginPath();
       context.moveTo(LEFT, y(value));

@@ -10,7 +10,6 @@ import { Frames, Motion } from "./motion.js";
 import { STRETCHED, arrowHead, arrowShaft, axisRod, feet, spot } from "./shapes.js";
 
 const Z = new Vector3(0, 0, 1);
-const PAPER = "#fbfbfa";
 const GHOST = 0.28; // opacity of further motions
 const CONTACT = ["#1b9e4b", "#e07b00"]; // a point sticks, slides
 const KINDS = { force: "#d62728", moment: "#9467bd", velocity: "#2ca02c" };
@@ -30,7 +29,7 @@ export class World {
     document.modes = document.motion.eta.shape[1];
     this.document = document;
     this.scene = new Scene();
-    this.scene.background = new Color(PAPER);
+    this.dress(false);
     this.radius = document.radius;
     this.low = new Vector3(...document.low);
     this.high = new Vector3(...document.high);
@@ -51,6 +50,12 @@ export class World {
     this.#lights();
     this.#build();
     this.show(this.motion.start);
+  }
+
+  // colours of the page: by day or by night
+  dress(dark) {
+    this.scene.background = new Color(dark ? "#1c1d1f" : "#fbfbfa");
+    this.layers.grid?.traverse((lines) => lines.material?.color.set(dark ? "#46484c" : "#ffffff"));
   }
 
   #build() {
