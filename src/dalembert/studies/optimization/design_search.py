@@ -48,7 +48,8 @@ def as_objectives(
     item: str, minimize: Any, maximize: Any, subject_to: Mapping[str, Any] | None, labels: tuple[str, ...]
 ) -> Objectives:
     """Return objectives from user arguments: labels, or functions of a dict of outputs and variables."""
-    goals, signs = [], []
+    goals: list[Goal] = []
+    signs: list[float] = []
     for given, sign in ((minimize, 1.0), (maximize, -1.0)):
         for wanted in [given] if isinstance(given, str) or callable(given) else list(given or ()):
             goal = as_goals(item, labels, wanted, {})[0]
@@ -251,7 +252,9 @@ class _Sampler:
         self._trials: list[Any] = []
 
     def ask(self, count: int | None) -> list[Array]:
-        space = {f"u{k}": self._optuna.distributions.FloatDistribution(0.0, 1.0) for k in range(self._count)}
+        space: dict[str, Any] = {
+            f"u{k}": self._optuna.distributions.FloatDistribution(0.0, 1.0) for k in range(self._count)
+        }
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self._trials = [self._study.ask(space) for _ in range(count or 1)]
