@@ -186,7 +186,7 @@ def test_topology_is_a_discrete_variable_of_a_front() -> None:
 
     found = da.pareto(
         build, {"springs": range(1, 4), "kind": {"soft", "hard"}}, "cost", maximize="f", task=own, population=8,
-        evaluations=40,
+        evaluations=160,
     )  # fmt: skip
     assert not found.failed, found.message
     assert set(zip(found.table.springs, found.table.kind, strict=True)) == {

@@ -154,7 +154,8 @@ class Evaluator:
 
     def _statistics(self, points: Array, scatter: Scatter) -> list[tuple[dict[str, Array], str]]:
         """Return statistics of outputs over the scatter of each of the points, (B, n)."""
-        count, found = len(scatter), []
+        count = len(scatter)
+        found: list[tuple[dict[str, Array], str]] = []
         designs = [self.variables.named(x) for x in points]
         rows = [row for design in designs for row in scatter.cases(design)]
         columns: list[tuple[dict[str, Array], str]] = [({}, "") for _ in rows]
