@@ -64,6 +64,9 @@ SAMPLES: dict[str, list[Any]] = {
     "Screw": [da.Screw("z", 0.01)],
     "Spherical": [da.Spherical(damping=0.3)],
     "Universal": [da.Universal("x", "y")],
+    "Mimic": [da.Mimic("A", multiplier=-1.5, offset=0.2)],
+    "WrapCylinder": [da.WrapCylinder(0.02, side=-1, least=3.0)],
+    "WrapSphere": [da.WrapSphere(0.03)],
     "Arc": [da.Arc((1, 0), 1.0, -np.pi / 2, np.pi / 2)],
     "Line": [da.Line((0, 0), (1, 1 / 3))],
     "AxisAngle": [da.AxisAngle("x", "y", 0.3)],
@@ -199,6 +202,7 @@ NOT_BY_ITSELF = {
     ),
     "GivenModes": "a part of a flexible body",
     "sparse": "a matrix",
+    **dict.fromkeys(("Pulley", "Sprocket", "WrapCylinder", "WrapSphere"), "parts of a route"),
     "Curve.from_derivatives": "of cams of the library",
 }
 

@@ -51,6 +51,8 @@ PICTURES = {
     "gripper": "gripper.png",
     "lane_change": "lane_change.png",
     "gear_pair": "gear_pair.png",
+    "hoist": "hoist.png",
+    "belt_drive": "belt_drive.png",
 }
 
 
@@ -305,3 +307,22 @@ def test_the_teeth_of_a_gear_pair_part_below_the_linear_resonance() -> None:
     assert found["force"].max() > 4 * found["LOAD"] / found["mesh"].base_radii[0] and found["force"].min() == 0.0
     work = found["LOAD"] * found["result"]["P.position"][-1]
     assert abs(found["result"]["energy.balance"]).max() < 1e-6 * work
+
+
+def test_a_hoist_lifts_at_half_of_the_speed_of_its_rope() -> None:
+    found = numbers_of("hoist")
+    assert found["lifted"][-1] == pytest.approx(1.5, rel=1e-3)
+    assert found["work"] == pytest.approx(found["LOAD"] * 9.81 * 1.5, rel=2e-3)
+    assert found["result"]["rope.tension2"][-1] == pytest.approx(found["LOAD"] * 9.81 / 2, rel=1e-3)
+
+
+def test_a_belt_creeps_before_it_slips() -> None:
+    """Creep is the difference of the strains of both sides; slip begins at the limit of Euler and Eytelwein."""
+    found = numbers_of("belt_drive")
+    result, before = found["result"], found["result"].t < found["slips"][0]
+    strain = np.stack([result["belt.tension1"], result["belt.tension2"]]) / found["EA"]
+    creep = np.abs(np.diff(strain, axis=0)[0]) / (1 + strain.max(axis=0))
+    assert found["loss"][before][20:] == pytest.approx(
+        creep[before][20:], abs=4e-4
+    )  # strains of spans change as it passes
+    assert found["ratio"][before].max() == pytest.approx(found["limit"][0], rel=1e-2)

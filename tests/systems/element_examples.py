@@ -51,6 +51,13 @@ LAWS: dict[str, Any] = {
 }
 
 
+def centers(positions: Any) -> dict[str, float]:
+    """Return measures of the further ends of an element, by name."""
+    return {f"{axis}{k + 1}": x for k, place in enumerate(positions) for axis, x in zip("xyz", place, strict=True)}
+
+
+HOIST = [(0.0, 0.0, 0.0), (0.2, -1.0, 0.02), (0.5, 0.0, 0.0), (0.8, -1.0, 0.0), (1.2, 0.0, 0.0)]
+DRIVE = [(0.0, 0.0, 0.0), (0.6, 0.0, 0.01), (0.3, 0.1, 0.0)]
 LIBRARY: list[tuple[Any, dict[str, Any]]] = [
     (da.NonlinearSpring((4.0, 1.0, 9.0), rest=0.3, damping=0.2), {}),
     (da.Cable(100.0, 0.5, toe=0.1, damping=1.0), {}),
@@ -97,9 +104,78 @@ LIBRARY: list[tuple[Any, dict[str, Any]]] = [
         da.AlongPath(da.HillMuscle(0.5, 300.0, 0.3), ["point", da.WrapCylinder(0.05), "point"]),
         {"center": {"x1": 0.2, "x2": 0.4}, "measure_amplitude": 3e-2},
     ),
+    (
+        da.PulleyRope(
+            ["point", da.Pulley(0.1, -1, 0.3), da.Pulley(0.12, 1, friction=0), da.Pulley(0.1, -1), "point"],
+            100.0,
+            tension=3.0,
+            damping=1.0,
+            density=0.5,
+            positions=HOIST,
+            gravity=(0, -9.81, 0.3),
+        ),
+        {"center": centers(HOIST), "measure_amplitude": 2e-3},
+    ),
+    (
+        da.PulleyRope([da.Pulley(0.1, -1), da.Pulley(0.12, 1), "point"], 100.0, tension=3.0, positions=HOIST[1:4]),
+        {"center": centers(HOIST[1:4]), "measure_amplitude": 2e-3},
+    ),
+    (
+        da.BeltDrive(
+            [da.Pulley(0.1, friction=0.2), da.Pulley(0.2, 1, 0.3, groove=0.7), da.Pulley(0.05, -1, friction=0)],
+            100.0,
+            tension=3.0,
+            density=0.3,
+            positions=DRIVE,
+        ),
+        {"center": centers(DRIVE), "measure_amplitude": 2e-3},
+    ),
+    (
+        da.ChainDrive([da.Sprocket(11, 0.05), da.Sprocket(17, 0.05)], 100.0, 38, damping=2.0),
+        {"center": centers([(0, 0, 0), (0.62, 0, 0.01)]), "measure_amplitude": 2e-3},
+    ),
     (da.PositionServo("sin(t)", 10.0, 1.0, 3.0, limit=2.0), {}),
     (da.VelocityServo(1.0, 3.0, 2.0), {}),
     (da.DCMotor("12 - s", 1.0, 0.1, 0.01), {}),
+    (
+        da.GearMotor(
+            "12 - s",
+            1.0,
+            0.1,
+            0.01,
+            rotor_inertia=0.1,
+            ratio=2.0,
+            stiffness=5.0,
+            damping=0.5,
+            efficiency=0.8,
+            backlash=0.2,
+            friction=0.1,
+            slip_speed=1.0,
+        ),
+        {"center": {"p": 0.2}},
+    ),
+    (da.PIDController(0.3, 0.5, 2.0, 1.0, 0.5, filter_time=0.1, limits=3.0), {}),
+    (da.StateFeedback([1.0, 2.0], [0.1, 0.2], outputs=[0], integral=[[0.5]], limits=2.0, tracking_time=1.0), {}),
+    (da.ProportionalValve(0.5, 4.0, 0.0, 2.0, 1.0, flow=1.0, at=2.0, frequency=2.0, laminar=0.1), {}),
+    (da.HydraulicSupply(2.0, 1.0, 1.0, precharge=0.5, line_volume=1.0, bulk_modulus=5.0, relief_conductance=0.1), {}),
+    (
+        da.PneumaticCylinder(
+            0.5,
+            -0.5,
+            1.0,
+            0.4,
+            (0.0, 4.0),
+            supply=2.0,
+            ambient=1.0,
+            conductance=0.1,
+            temperature=300.0,
+            gas_constant=0.01,
+            dead_volume=0.1,
+            pressure=3.0,
+            rod_pressure=3.0,
+        ),
+        {"center": {"s": 2.0, "p1": 3.0, "p2": 3.0, "T1": 300.0, "T2": 300.0}, "measure_amplitude": 0.5},
+    ),
     (
         da.MillardMuscle("t", 100.0, 0.3, 0.3, pennation=0.3),
         {"center": {"s": 0.6, "a": 0.5, "fiber": 1.0}, "measure_amplitude": 5e-3},

@@ -81,6 +81,24 @@ def meshing(element: Any) -> da.System:
     return s
 
 
+def belted(element: Any) -> da.System:
+    s = da.System("belted", gravity=(0, -9.81, 0))
+    one, two = (s.body(name, mass=1.0, inertia=(0.1, 0.1, 0.1)) for name in ("one", "two"))
+    s.connect("A", da.Revolute("z"), s.ground, one)
+    s.connect("B", da.Revolute("z"), s.ground.at(0.6, 0, 0), two)
+    s.connect("it", element, s.ground, one, two)
+    return s
+
+
+def hauled(element: Any) -> da.System:
+    s = da.System("hauled", gravity=(0, -9.81, 0))
+    sheave, bob = (s.body(name, mass=1.0, inertia=(0.1, 0.1, 0.1)) for name in ("sheave", "bob"))
+    s.connect("A", da.Revolute("z"), s.ground, sheave)
+    s.connect("guide", da.Prismatic("y"), s.ground.at(0.1, -0.5, 0), bob)
+    s.connect("it", element, s.ground, s.ground.at(-0.1, -0.5, 0), sheave, bob)
+    return s
+
+
 def coupled(element: Any, second: Any, apart: tuple[float, float, float] = (0.6, 0, 0)) -> da.System:
     s = da.System("coupled", gravity=(0, -9.81, 0))
     one, two = (s.body(name, mass=1.0, inertia=(0.1, 0.1, 0.1)) for name in ("one", "two"))
@@ -142,6 +160,7 @@ SYSTEMS: dict[str, Callable[[], da.System]] = {
     "GasSpring": lambda: two(elements.GasSpring(2e5, 1e-3, 1e-3, rest=0.6)),
     "HydraulicSpring": lambda: two(elements.HydraulicSpring(1e-3, 1e-3, rest=0.6)),
     "HydraulicCylinder": lambda: two(elements.HydraulicCylinder(0.0, 0.0, 1e-3, 5e-4, (0.3, 0.9))),
+    "PneumaticCylinder": lambda: two(elements.PneumaticCylinder(0, 0, 1e-3, 5e-4, (0.3, 0.9))),
     "Cable": lambda: two(elements.Cable(100.0, 0.5)),
     "Ligament": lambda: two(elements.Ligament(100.0, 0.5)),
     "MillardMuscle": lambda: two(elements.MillardMuscle(0.5, 100.0, 0.3, 0.3)),
@@ -158,6 +177,9 @@ SYSTEMS: dict[str, Callable[[], da.System]] = {
     "JournalBearing": lambda: two(elements.JournalBearing(0.2, 0.01, 0.2, 0.02), apart=0.0),
     "TractionFilm": lambda: two(elements.TractionFilm(0.3, 0.2, 0.1, load=10.0, **_OIL), apart=0.0, first=(-0.5, 0, 0)),
     "AlongPath": lambda: routed(elements.AlongPath(elements.Cable(1e3, 0.7), ["point", da.WrapCylinder(0.1), "point"])),
+    "PulleyRope": lambda: hauled(elements.PulleyRope(["point", da.Pulley(0.1, -1), "point"], 1e3, 1.2)),
+    "BeltDrive": lambda: belted(elements.BeltDrive([da.Pulley(0.1), da.Pulley(0.2)], 1e3, 2.0)),
+    "ChainDrive": lambda: belted(elements.ChainDrive([da.Sprocket(11, 0.05), da.Sprocket(17, 0.05)], 1e4, 38)),
     "GearMesh": lambda: meshing(elements.GearMesh((20, 60), 0.02, 1e6)),
     "BrushTyre": lambda: rolling(
         elements.BrushTyre(0.2, 1e4, load=1.0, longitudinal=1.0, cornering=1.0, friction=1.0)
@@ -171,6 +193,8 @@ SYSTEMS: dict[str, Callable[[], da.System]] = {
     "Effort": lambda: jointed(_SPIN, da.Effort(2.0)),
     "Load": lambda: two(da.Load((0, 0, -10.0), (0, 2.0, 0))),
     "DCMotor": lambda: jointed(_SPIN, elements.DCMotor(12.0, 1.0, 0.1, 0.01)),
+    "GearMotor": lambda: jointed(_SPIN, elements.GearMotor(
+        12.0, 1.0, 0.1, 0.01, rotor_inertia=1e-5, ratio=10.0, stiffness=100.0)),
     "PositionServo": lambda: jointed(_SPIN, elements.PositionServo(0.5, 10.0)),
     "VelocityServo": lambda: jointed(_SPIN, elements.VelocityServo(0.5, 10.0)),
     "StateSpace": lambda: jointed(_SPIN, elements.StateSpace([[-1.0]], [[1.0]], [[1.0]], [[0.0]])),
@@ -189,7 +213,8 @@ SYSTEMS: dict[str, Callable[[], da.System]] = {
 _NOTHING = {
     "Free", "Joint", "Constraint", "ForceElement", "ForceConnection", "CoordinateConnection", "LoadFriction", "Arc",
     "Line", "Curve", "Offset", "SignalBlock", "Delay", "Reaction", "Road", "Sensor", "Table", "TyreData",
-    "WrapCylinder", "WrapSphere",
+    "WrapCylinder", "WrapSphere", "Pulley", "Sprocket", "Mimic", "PIDController", "StateFeedback",
+    "ProportionalValve", "HydraulicSupply",
 }  # fmt: skip
 
 

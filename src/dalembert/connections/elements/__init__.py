@@ -22,8 +22,17 @@ from .friction import CoulombFriction, JointFriction, LuGreFriction, StribeckFri
 from .gears import GearMesh
 from .linear_systems import StateSpace, TransferFunction
 from .lubrication import JournalBearing, TractionFilm
+from .machines import (
+    GearMotor,
+    HydraulicSupply,
+    PIDController,
+    PneumaticCylinder,
+    ProportionalValve,
+    StateFeedback,
+)
 from .muscles import MillardMuscle
 from .paths import AlongPath, WrapCylinder, WrapSphere
+from .pulleys import BeltDrive, ChainDrive, Pulley, PulleyRope, Sprocket
 from .roads import Road
 from .signals import Delay, Reaction, Sensor
 from .springs import BumpStop, Bushing, Cable, GasSpring, HydraulicSpring, Ligament, NonlinearSpring
@@ -34,10 +43,12 @@ from .viscoelastic import GeneralizedMaxwell, KelvinVoigt, Maxwell, Zener
 __all__ = [
     "AlongPath",
     "BeamElement",
+    "BeltDrive",
     "BrushTyre",
     "BumpStop",
     "Bushing",
     "Cable",
+    "ChainDrive",
     "Compound",
     "CoulombFriction",
     "CylinderPlaneContact",
@@ -52,10 +63,12 @@ __all__ = [
     "ForceElement",
     "GasSpring",
     "GearMesh",
+    "GearMotor",
     "GeneralizedMaxwell",
     "HillMuscle",
     "HydraulicCylinder",
     "HydraulicSpring",
+    "HydraulicSupply",
     "InverseSquare",
     "JointFriction",
     "JointSpring",
@@ -69,8 +82,13 @@ __all__ = [
     "Maxwell",
     "MillardMuscle",
     "NonlinearSpring",
+    "PIDController",
+    "PneumaticCylinder",
     "PointPlaneContact",
     "PositionServo",
+    "ProportionalValve",
+    "Pulley",
+    "PulleyRope",
     "Reaction",
     "Road",
     "Sensor",
@@ -78,6 +96,8 @@ __all__ = [
     "SpherePlaneContact",
     "SphereSphereContact",
     "SpringDamper",
+    "Sprocket",
+    "StateFeedback",
     "StateSpace",
     "StribeckFriction",
     "Table",
