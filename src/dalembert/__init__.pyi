@@ -113,6 +113,7 @@ from .connections.elements import (
     BumpStop as BumpStop,
     Bushing as Bushing,
     Cable as Cable,
+    CamContact as CamContact,
     ChainDrive as ChainDrive,
     Compound as Compound,
     CoulombFriction as CoulombFriction,

@@ -179,6 +179,7 @@ SYSTEMS: dict[str, Callable[[], da.System]] = {
     "PulleyRope": lambda: hauled(elements.PulleyRope(["point", da.Pulley(0.1, -1), "point"], 1e3, 1.2)),
     "BeltDrive": lambda: belted(elements.BeltDrive([da.Pulley(0.1), da.Pulley(0.2)], 1e3, 2.0)),
     "ChainDrive": lambda: belted(elements.ChainDrive([da.Sprocket(11, 0.05), da.Sprocket(17, 0.05)], 1e4, 38)),
+    "CamContact": lambda: cam(elements.CamContact(_CAM, "roller", 1e5, radius=0.06), 0.6),
     "GearMesh": lambda: meshing(elements.GearMesh((20, 60), 0.02, 1e6)),
     "BrushTyre": lambda: rolling(
         elements.BrushTyre(0.2, 1e4, load=1.0, longitudinal=1.0, cornering=1.0, friction=1.0)

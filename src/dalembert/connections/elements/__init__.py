@@ -14,6 +14,7 @@ from .built_in import (
     SpringDamper,
     TorsionSpring,
 )
+from .cam_contacts import CamContact
 from .compounds import Compound
 from .contacts import CylinderPlaneContact, PointPlaneContact, SpherePlaneContact, SphereSphereContact
 from .element import Element, SignalBlock
@@ -40,6 +41,7 @@ __all__ = [
     "BumpStop",
     "Bushing",
     "Cable",
+    "CamContact",
     "ChainDrive",
     "Compound",
     "CoulombFriction",

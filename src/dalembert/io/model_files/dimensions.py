@@ -103,6 +103,10 @@ _OWN: dict[str, dict[str, str]] = {
         "helix_angle": "rad", "backlash": "m", "center_distance": "m", "friction": "", "slip_speed": "m/s", "droop": "",
         "width": "m", "addendum": "",
     },
+    "CamContact": {
+        "stiffness": "", "radius": "m", "lash": "m", "restitution": "", "at_speed": "m/s", "friction": "",
+        "slip_speed": "m/s",
+    },
     "Pulley": {"radius": "m", "side": "", "friction": "", "groove": "rad", "least": "rad"},
     "Sprocket": {"teeth": "", "pitch": "m", "side": "", "phase": "rad", "least": "rad"},
     "PulleyRope": {
