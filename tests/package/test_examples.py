@@ -54,6 +54,7 @@ PICTURES = {
     "hoist": "hoist.png",
     "belt_drive": "belt_drive.png",
     "valve_float": "valve_float.png",
+    "geneva_drive": "geneva_drive.png",
 }
 
 
@@ -334,3 +335,9 @@ def test_a_valve_floats_above_the_speed_of_its_spring() -> None:
     found = numbers_of("valve_float")
     assert found["floats"][0] > found["limit"] > found["holds"][-1]
     assert found["flight"][-1] > 1e-4
+
+
+def test_a_geneva_drive_indexes_a_table() -> None:
+    found = numbers_of("geneva_drive")
+    assert np.ptp(found["result"]["axle.position"]) == pytest.approx(np.pi, abs=2e-3)
+    assert np.abs(found["error"]).max() < 3e-3

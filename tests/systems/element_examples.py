@@ -113,6 +113,16 @@ LIBRARY: list[tuple[Any, dict[str, Any]]] = [
         da.CamContact(CAM, "flat", 100.0, restitution=0.5, exponent=1.5),
         {"center": {"y": 0.52}, "measure_amplitude": 0.05},
     ),
+    (da.Ratchet(100.0, 0.4, dissipation=0.3), {}),
+    (da.Ratchet(100.0, dissipation=0.3, backwards=True), {}),
+    (
+        da.GenevaContact(4, 1.0, 100.0, play=0.01, dissipation=0.3),
+        {"center": {"x": 1.0, "y": 0.1, "rz": -3.0}, "measure_amplitude": 0.1},
+    ),
+    (
+        da.GenevaContact(4, 1.0, 100.0, play=0.01, dissipation=0.3),
+        {"center": {"x": 0.7, "y": 0.6, "rz": 0.5}, "measure_amplitude": 0.1},
+    ),
     (
         da.PulleyRope(
             ["point", da.Pulley(0.1, -1, 0.3), da.Pulley(0.12, 1, friction=0), da.Pulley(0.1, -1), "point"],

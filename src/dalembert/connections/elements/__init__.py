@@ -21,6 +21,7 @@ from .element import Element, SignalBlock
 from .fields import Drag, Field, InverseSquare
 from .friction import CoulombFriction, JointFriction, LuGreFriction, StribeckFriction
 from .gears import GearMesh
+from .intermittent import GenevaContact, Ratchet
 from .linear_systems import StateSpace, TransferFunction
 from .lubrication import JournalBearing, TractionFilm
 from .muscles import MillardMuscle
@@ -58,6 +59,7 @@ __all__ = [
     "GasSpring",
     "GearMesh",
     "GeneralizedMaxwell",
+    "GenevaContact",
     "HillMuscle",
     "HydraulicCylinder",
     "HydraulicSpring",
@@ -78,6 +80,7 @@ __all__ = [
     "PositionServo",
     "Pulley",
     "PulleyRope",
+    "Ratchet",
     "Reaction",
     "Road",
     "Sensor",

@@ -107,6 +107,10 @@ _OWN: dict[str, dict[str, str]] = {
         "stiffness": "", "radius": "m", "lash": "m", "restitution": "", "at_speed": "m/s", "friction": "",
         "slip_speed": "m/s",
     },
+    "Ratchet": {"dissipation": "", "start": _PLACE, "pitch": _PLACE},
+    "GenevaContact": {
+        "slots": "", "distance": "m", "stiffness": "N/m", "play": "m", "restitution": "", "at_speed": "m/s",
+    },
     "Pulley": {"radius": "m", "side": "", "friction": "", "groove": "rad", "least": "rad"},
     "Sprocket": {"teeth": "", "pitch": "m", "side": "", "phase": "rad", "least": "rad"},
     "PulleyRope": {

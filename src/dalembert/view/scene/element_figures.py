@@ -74,6 +74,11 @@ def add_force(sketch: FigureBuilder, force: ForceConnection) -> None:
         _path(sketch, force)
     elif kind in ("PulleyRope", "BeltDrive", "ChainDrive"):
         _over_pulleys(sketch, force)
+    elif kind == "GenevaContact":
+        wheel, crank = element.wheel_radius, element.crank_radius  # type: ignore[attr-defined]
+        for end, radius in zip(force.ends, (wheel, crank), strict=True):
+            sketch.patch(name, "pitch", end, "z", (radius, 0.0))
+        sketch.line(name, "link", force.first, force.second)
     elif kind == "CamContact":
         add_cam(sketch, name, element.shape, *force.ends)  # type: ignore[attr-defined]
     elif kind == "Bushing":
