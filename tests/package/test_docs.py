@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,8 +29,12 @@ MODULES = [
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_code_blocks_run(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Blocks of tutorials continue each other; those of other pages stand alone."""
+    names: dict[str, Any] = {"__name__": "page"}
     for block in re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL):
-        exec(compile(block, str(page), "exec", dont_inherit=True), {"__name__": "page"})
+        exec(compile(block, str(page), "exec", dont_inherit=True), names)
+        if page.parent.name != "tutorials":
+            names = {"__name__": "page"}
 
 
 @pytest.mark.parametrize("page", GUIDES, ids=lambda p: p.name)

@@ -24,6 +24,14 @@ from .gears import GearMesh
 from .intermittent import GenevaContact, Ratchet
 from .linear_systems import StateSpace, TransferFunction
 from .lubrication import JournalBearing, TractionFilm
+from .machines import (
+    GearMotor,
+    HydraulicSupply,
+    PIDController,
+    PneumaticCylinder,
+    ProportionalValve,
+    StateFeedback,
+)
 from .muscles import MillardMuscle
 from .paths import AlongPath, WrapCylinder, WrapSphere
 from .pulleys import BeltDrive, ChainDrive, Pulley, PulleyRope, Sprocket
@@ -58,11 +66,13 @@ __all__ = [
     "ForceElement",
     "GasSpring",
     "GearMesh",
+    "GearMotor",
     "GeneralizedMaxwell",
     "GenevaContact",
     "HillMuscle",
     "HydraulicCylinder",
     "HydraulicSpring",
+    "HydraulicSupply",
     "InverseSquare",
     "JointFriction",
     "JointSpring",
@@ -76,8 +86,11 @@ __all__ = [
     "Maxwell",
     "MillardMuscle",
     "NonlinearSpring",
+    "PIDController",
+    "PneumaticCylinder",
     "PointPlaneContact",
     "PositionServo",
+    "ProportionalValve",
     "Pulley",
     "PulleyRope",
     "Ratchet",
@@ -89,6 +102,7 @@ __all__ = [
     "SphereSphereContact",
     "SpringDamper",
     "Sprocket",
+    "StateFeedback",
     "StateSpace",
     "StribeckFriction",
     "Table",

@@ -4,7 +4,7 @@ Ratchet, with the angle or displacement s and the highest place m that it has re
 
     m' = (s - m)+/T,   face = p floor(m/p),   effort = k (face - s)+ (1 - c s')+,   energy k (face - s)+^2/2        (1)
 
-with the pitch p of the teeth, and face = m for a one-way clutch, whose sprags hold at any place; T = 0.1 ms.
+with the pitch p of the teeth, and face = m for a one-way clutch, whose sprags hold at any place; T = 1 ms.
 
 Geneva drive, in axes of the wheel, with the center c of the driver, its crank radius a = C sin(pi/n) for n slots and
 the distance C of the axes, and the pin at q = c + a e. Across and along the next slot, which is radial, the pin is at
@@ -34,7 +34,7 @@ from .element import Element
 
 __all__ = ["GenevaContact", "Ratchet"]
 
-_FOLLOW = 1e-4  # s: time in which a pawl follows
+_FOLLOW = 1e-3  # s: time in which a pawl follows
 _MOUTH = 0.05  # of the crank radius: length over which a slot begins
 _NOTHING = 1e-9  # of the distance of the axes: where a side begins
 _RELEASE = 0.05  # of the cosine of the driver's angle over which the lock closes

@@ -32,6 +32,7 @@ LINES = {
     "GasSpring": "cylinder",
     "HydraulicSpring": "cylinder",
     "HydraulicCylinder": "cylinder",
+    "PneumaticCylinder": "cylinder",
     "Cable": "cable",
     "Ligament": "cable",
     "HillMuscle": "muscle",
@@ -44,7 +45,7 @@ LINES = {
     "InverseSquare": "link",
 }
 _ROUND = {"TorsionSpring", "JointSpring", "NonlinearSpring", "KelvinVoigt", "Maxwell", "Zener", "GeneralizedMaxwell"}
-_MOTORS = {"DCMotor", "PositionServo", "VelocityServo", "StateSpace", "TransferFunction"}
+_MOTORS = {"DCMotor", "GearMotor", "PositionServo", "VelocityServo", "StateSpace", "TransferFunction"}
 _BRAKES = {"CoulombFriction", "StribeckFriction", "LuGreFriction", "JointFriction"}
 
 
