@@ -45,6 +45,7 @@ ROOMS = (
     "natural",
     "io",
     "simulation",
+    "sensors",
     "exchange",
     "dynamics",
     "linear",

@@ -103,6 +103,30 @@ _OWN: dict[str, dict[str, str]] = {
         "helix_angle": "rad", "backlash": "m", "center_distance": "m", "friction": "", "slip_speed": "m/s", "droop": "",
         "width": "m", "addendum": "",
     },
+    "Mimic": {"multiplier": "", "offset": _PLACE},
+    "GearMotor": {
+        "rotor_inertia": "kg m2", "ratio": "", "stiffness": "N m/rad", "damping": "N m s/rad", "efficiency": "",
+        "backlash": "rad", "friction": "N m s/rad", "slip_speed": "rad/s", "temperature_coefficient": "1/K",
+        "ambient": "", "winding_resistance": "K/W", "housing_resistance": "K/W", "winding_capacity": "J/K",
+        "housing_capacity": "J/K",
+    },
+    "PIDController": {
+        "kp": "", "ki": "", "kd": "", "filter_time": "s", "setpoint_weight": "", "derivative_weight": "",
+        "tracking_time": "s", "limits": "", "feedforward": "",
+    },
+    "StateFeedback": {"tracking_time": "s", "limits": "", "offset": "", "references": ""},
+    "ProportionalValve": {
+        "flow": "m3/s", "at": "Pa", "frequency": "rad/s", "damping_ratio": "", "overlap": "", "ratio": "",
+        "laminar": "Pa",
+    },
+    "HydraulicSupply": {
+        "pressure": "Pa", "gas_volume": "m3", "precharge": "Pa", "exponent": "", "relief": "Pa",
+        "relief_conductance": "m3/(s Pa)", "line_volume": "m3", "bulk_modulus": "Pa",
+    },
+    "PneumaticCylinder": {
+        "supply": "Pa", "ambient": "Pa", "conductance": "m3/(s Pa)", "critical_ratio": "", "linear": "",
+        "temperature": "K", "heat_transfer": "W/K", "exponent": "", "gas_constant": "J/(kg K)", "friction": "N s/m",
+    },
     "Pulley": {"radius": "m", "side": "", "friction": "", "groove": "rad", "least": "rad"},
     "Sprocket": {"teeth": "", "pitch": "m", "side": "", "phase": "rad", "least": "rad"},
     "PulleyRope": {
