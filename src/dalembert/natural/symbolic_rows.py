@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 
 from ..arrays import Array
 from ..checks import finite_array
-from ..symbolic.symbols import as_number as exact_number
+from ..numerics.rational_numbers import as_number as exact_number
 from .equations import NaturalEquations
 from .symbolic_wheels import wheel_rows
 from .terms import Place, Row, Term
