@@ -485,6 +485,7 @@ from .studies import (
     Synthesis as Synthesis,
     Uncertainty as Uncertainty,
     compare as compare,
+    design_of_experiments as design_of_experiments,
     fit as fit,
     load_sweep as load_sweep,
     optimal_motion as optimal_motion,
