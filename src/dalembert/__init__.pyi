@@ -457,6 +457,7 @@ from .structures import (
 from .studies import (
     CampaignComparison as CampaignComparison,
     Case as Case,
+    Experiment as Experiment,
     Linkage as Linkage,
     OptimalMotion as OptimalMotion,
     Optimum as Optimum,
