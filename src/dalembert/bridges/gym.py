@@ -6,11 +6,11 @@ Needs ``pip install "dalembert[gym]"``.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, BoolArray, IndexArray
 from ..errors import DalembertError, MissingPackageError, ModelError
 from ..exchange.file_run import FileRun
 from ..exchange.model_export import export_model
@@ -33,7 +33,7 @@ Start = Mapping[str, float] | Callable[[np.random.Generator], Mapping[str, float
 Reward = Callable[[Array, Array], float]  # of observation and action
 
 
-class Environment(gymnasium.Env[Array, Array]):
+class Environment(gymnasium.Env):  # type: ignore[misc]
     """Environment of one system.
 
     Parameters
@@ -59,7 +59,7 @@ class Environment(gymnasium.Env[Array, Array]):
     A step that cannot be integrated terminates the episode, with the reason in ``info["failure"]``.
     """
 
-    metadata = {"render_modes": []}  # noqa: RUF012  (as gymnasium declares it)
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
 
     def __init__(
         self,
@@ -116,7 +116,7 @@ class Environment(gymnasium.Env[Array, Array]):
         return observation, float(self._reward(observation, values)), ends, self._count >= self.steps, info
 
 
-class BatchEnvironment(gymnasium.vector.VectorEnv[Array, Array, Any]):
+class BatchEnvironment(gymnasium.vector.VectorEnv):  # type: ignore[misc]
     """Many environments of one system, which take their steps together in SIMD batches (`rollout`).
 
     Parameters
@@ -188,7 +188,7 @@ class BatchEnvironment(gymnasium.vector.VectorEnv[Array, Array, Any]):
         self._over[:] = False
         return self._observe(), {}
 
-    def _begin(self, which: Array) -> None:
+    def _begin(self, which: IndexArray) -> None:
         for k in which.tolist():
             state = self._start(self.np_random) if callable(self._start) else self._start
             found, _ = find_start(self.model, state, 0.0, limits=True)
@@ -199,7 +199,7 @@ class BatchEnvironment(gymnasium.vector.VectorEnv[Array, Array, Any]):
         motion = Motion(self.model, np.zeros(self.num_envs), self.q, self.v, self.x)
         return np.hstack([np.asarray(each.value(motion)).reshape(self.num_envs, -1) for each in self._outputs])
 
-    def step(self, actions: Array) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
+    def step(self, actions: Array) -> tuple[Array, Array, BoolArray, BoolArray, dict[str, Any]]:
         """Hold the actions, (count, n), for one period."""
         given = np.asarray(actions, dtype=float).reshape(self.num_envs, -1)
         values = np.clip(given, self.single_action_space.low, self.single_action_space.high)
@@ -225,7 +225,7 @@ class BatchEnvironment(gymnasium.vector.VectorEnv[Array, Array, Any]):
         return observations, rewards, terminated, truncated, {"failed": failed & ~begins}
 
 
-def _actions(count: int, low: Any, high: Any) -> Box:
+def _actions(count: int, low: Any, high: Any) -> Any:
     lower, upper = (np.broadcast_to(np.asarray(bound, dtype=float), (count,)).copy() for bound in (low, high))
     if not (lower <= upper).all():
         raise ModelError("Environment", "low", low, "bounds of actions: low must not be above high")

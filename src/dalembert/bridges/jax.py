@@ -64,15 +64,15 @@ def dynamics(system: System | Model, *, t: float = 0.0) -> Callable[[Any, Any, A
 
     how = {"vmap_method": "broadcast_all"}
 
-    @jax.custom_jvp
-    def a(q: Any, v: Any, tau: Any) -> Any:
+    def callback(q: Any, v: Any, tau: Any) -> Any:
         return jax.pure_callback(accelerations, jax.ShapeDtypeStruct((nv,), jnp.float64), q, v, tau, **how)
 
-    @a.defjvp
-    def a_jvp(at: Any, along: Any) -> Any:
+    def pushed(at: Any, along: Any) -> Any:
         D = jax.pure_callback(slopes, jax.ShapeDtypeStruct((nv, 3 * nv), jnp.float64), *at, **how)
         return a(*at), D @ jnp.concatenate([jnp.asarray(part, dtype=jnp.float64) for part in along])
 
+    a = jax.custom_jvp(callback)
+    a.defjvp(pushed)
     found: Callable[[Any, Any, Any], Any] = a
     return found
 

@@ -23,24 +23,22 @@ def _function() -> Any:
     except ImportError as error:
         raise MissingPackageError("functions of PyTorch", "torch", "pip install torch") from error
 
-    class Dynamics(torch.autograd.Function):  # type: ignore[misc]
-        @staticmethod
-        def forward(ctx: Any, model: Model, t: float, q: Any, v: Any, tau: Any) -> Any:
-            parts = [np.ascontiguousarray(part.detach().numpy()).reshape(-1, model.nv) for part in (q, v, tau)]
-            ctx.model, ctx.t, ctx.parts, ctx.shape = model, t, parts, q.shape
-            a = model.forward_dynamics(*parts, t=np.full(len(parts[0]), t))
-            return torch.from_numpy(a.reshape(tuple(q.shape)))
+    def forward(ctx: Any, model: Model, t: float, q: Any, v: Any, tau: Any) -> Any:
+        parts = [np.ascontiguousarray(part.detach().numpy()).reshape(-1, model.nv) for part in (q, v, tau)]
+        ctx.model, ctx.t, ctx.parts, ctx.shape = model, t, parts, q.shape
+        a = model.forward_dynamics(*parts, t=np.full(len(parts[0]), t))
+        return torch.from_numpy(a.reshape(tuple(q.shape)))
 
-        @staticmethod
-        def backward(ctx: Any, bar: Any) -> Any:
-            q, v, tau = ctx.parts
-            d = ctx.model.d_dynamics(np.full(len(q), ctx.t), q, v, tau=tau, multipliers=False).a
-            weights = bar.detach().numpy().reshape(-1, 1, ctx.model.nv)
-            products = ((weights @ D)[:, 0].reshape(tuple(ctx.shape)) for D in (d.q, d.v, d.tau))
-            return None, None, *(torch.from_numpy(np.ascontiguousarray(each)) for each in products)
+    def backward(ctx: Any, bar: Any) -> Any:
+        q, v, tau = ctx.parts
+        d = ctx.model.d_dynamics(np.full(len(q), ctx.t), q, v, tau=tau, multipliers=False).a
+        weights = bar.detach().numpy().reshape(-1, 1, ctx.model.nv)
+        products = ((weights @ D)[:, 0].reshape(tuple(ctx.shape)) for D in (d.q, d.v, d.tau))
+        return None, None, *(torch.from_numpy(np.ascontiguousarray(each)) for each in products)
 
-    Dynamics.backward = staticmethod(torch.autograd.function.once_differentiable(Dynamics.backward))
-    return Dynamics
+    once = torch.autograd.function.once_differentiable
+    parts = {"forward": staticmethod(forward), "backward": staticmethod(once(backward))}
+    return type("Dynamics", (torch.autograd.Function,), parts)
 
 
 def dynamics(system: System | Model, *, t: float = 0.0) -> Callable[[Any, Any, Any], Any]:
