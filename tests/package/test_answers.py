@@ -34,7 +34,7 @@ WITHOUT_PLOT = {
     "DrivenMotion", "ElementReport", "Equilibria", "Equilibrium", "FollowedMotion", "ForceTerms",
     "IdentifiedParameters", "Impact", "InverseDynamicsResult", "InverseKinematics", "LinearSystem", "Manipulability",
     "Mobility", "ModeReport", "MomentArms", "MotionSpace", "NaturalMobility", "NodalStresses", "OperationCounts",
-    "OperationalSpace", "PositionResult", "RateResult", "RolloutGradient", "Sensitivity", "StartState",
+    "OperationalSpace", "PositionResult", "RateResult", "RolloutGradient", "SensorData", "Sensitivity", "StartState",
 }  # fmt: skip
 
 # No arrays, or paths of different lengths.
@@ -272,6 +272,7 @@ BUILDERS: dict[str, Callable[[], Any]] = {
     "Result": lambda: da.simulate(damped_pendulum(), 0.1, state={"A": 0.1}),
     "RootLocus": lambda: da.root_locus(damped_pendulum(), "A.damping", [0.0, 1.0, 2.0]),
     "ScrewAxes": lambda: da.screw_axes(turn(), "coupler"),
+    "SensorData": lambda: da.Encoder("A").measure(da.simulate(damped_pendulum(), 0.1)),
     "Sensitivity": lambda: da.sensitivity(damped_pendulum(), "A.position", "k.stiffness", 0.1, state={"A": 0.1}),
     "Rollout": lambda: da.rollout(damped_pendulum(), {"A": [0.1, 0.2]}, {"A": [1.0, 2.0]}, 0.02),
     "RolloutGradient": lambda: da.rollout(damped_pendulum(), None, {"A": [[1.0, 2.0]]}, 0.02).vjp(q=np.ones((1, 3, 1))),

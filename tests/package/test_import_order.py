@@ -28,6 +28,7 @@ ROOMS = (
     "checks",
     "files",
     "units",
+    "argument_units",
     "numerics",
     "rotation",
     "tribology",
@@ -45,6 +46,7 @@ ROOMS = (
     "natural",
     "io",
     "simulation",
+    "sensors",
     "exchange",
     "dynamics",
     "linear",
@@ -59,6 +61,7 @@ ROOMS = (
 
 # Imports inside functions that lead upward in the order of rooms; no others do.
 SHORT_WAYS = {
+    ("checks", "argument_units"): "quantities with units among numbers",
     ("system.system", "model"): "System.compile",
     ("system.system", "natural"): "System.compile",
     ("system.system", "linear"): "System.check",
