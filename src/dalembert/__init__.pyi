@@ -258,6 +258,7 @@ from .errors import (
     UserFunctionError as UserFunctionError,
 )
 from .exchange import (
+    FMU as FMU,
     Export as Export,
     FileRun as FileRun,
     export as export,
