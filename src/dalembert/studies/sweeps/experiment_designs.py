@@ -35,8 +35,8 @@ def design_of_experiments(
     kind : str
         ``"box-behnken"``: middles of the edges of pairs of factors, and the centre (Box and Behnken 1960), three
         factors at least. ``"central-composite"``: corners, centres of faces and the centre. ``"d-optimal"``: the points
-        of a grid of three levels that maximize the determinant of X^T X of the full quadratic model, by Fedorov's exchange
-        (1972) from some random starts: locally optimal.
+        of a grid of three levels that maximize the determinant of X^T X of the full quadratic model, by Fedorov's
+        exchange (1972) from some random starts: locally optimal.
     runs : int
         Number of points of ``"d-optimal"``; default that of the coefficients plus three.
     seed : int
