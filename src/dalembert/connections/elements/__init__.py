@@ -23,6 +23,7 @@ from .gears import GearMesh
 from .linear_systems import StateSpace, TransferFunction
 from .lubrication import JournalBearing, TractionFilm
 from .machines import (
+    BevelMesh,
     GearMotor,
     HydraulicSupply,
     PIDController,
@@ -44,6 +45,7 @@ __all__ = [
     "AlongPath",
     "BeamElement",
     "BeltDrive",
+    "BevelMesh",
     "BrushTyre",
     "BumpStop",
     "Bushing",

@@ -171,7 +171,7 @@ class GearMesh(Element):
     the couple of the transverse forces acts on the first marker.
 
     Not modelled: contact outside the line of action, misalignment along the width, dynamic friction coefficients, loads
-    beyond the overlap of half a base pitch. Bevel gears: `Gear` constraints.
+    beyond the overlap of half a base pitch. Bevel gears: `BevelMesh`.
 
     Raises
     ------

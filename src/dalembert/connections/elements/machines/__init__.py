@@ -1,11 +1,13 @@
 """Controllers, motors with gearboxes, hydraulic circuits and pneumatic cylinders."""
 
+from .bevel_gears import BevelMesh
 from .controllers import PIDController, StateFeedback
 from .gear_motors import GearMotor
 from .hydraulics import HydraulicSupply, ProportionalValve
 from .pneumatics import PneumaticCylinder
 
 __all__ = [
+    "BevelMesh",
     "GearMotor",
     "HydraulicSupply",
     "PIDController",
