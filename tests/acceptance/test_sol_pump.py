@@ -322,7 +322,16 @@ def test_inlet_speed_and_a_pressure_curve_of_ones_own() -> None:
             expected = -data.plunger_area * 5e6 * np.interp(share, along, values, left=0.0, right=0.0)
             force = evaluate(model, "fuel.effort", t, q, v)
             assert force == pytest.approx(expected, abs=1e-6)
-    for bad in ([1.0], [[0.0, 1.0], [0.5, 1.0]], [[0.0, 1.0], [0.7, 2.0], [0.6, 1.0], [1.0, 0.0]], [np.nan, 1.0]):
+    with pytest.raises(da.ModelError, match="give a run of"):
+        da.library.pump_coordinates(da.simulate(da.library.four_bar(), 0.01))
+    for bad in (
+        "abc",
+        [[0, 1], [1, 2, 3]],
+        [1.0],
+        [[0.0, 1.0], [0.5, 1.0]],
+        [[0.0, 1.0], [0.7, 2.0], [0.6, 1.0], [1.0, 0.0]],
+        [np.nan, 1.0],
+    ):
         with pytest.raises(da.ModelError, match="pressure_curve"):
             PumpData(pressure_curve=bad)
     assert DATA.normed_pressure().evaluate(0.5) == pytest.approx(1.0)

@@ -67,6 +67,23 @@ def test_anchors_lead_to_headings(page: Path) -> None:
         assert anchor in anchors(there), f"{target}#{anchor}"
 
 
+NAMES = re.compile(r"(?<![\w.\"'/])da((?:\.[A-Za-z]\w*)+)")
+OF_RECIPES = {"Cogging"}  # classes that the recipes make
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=lambda p: p.name)
+def test_names_of_the_package_exist(page: Path) -> None:
+    """In code and in backquotes: ``da.name`` and what it leads to."""
+    text = re.sub(r"```(?!python).*?```", "", page.read_text(), flags=re.DOTALL)
+    spans = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL) + re.findall(r"`([^`\n]+)`", text)
+    for chain in {chain for span in spans for chain in NAMES.findall(span)}:
+        first, *others = chain[1:].split(".")
+        if first not in OF_RECIPES:
+            assert hasattr(dalembert, first), f"da.{first}"
+        if others and first[0].islower() and first in ("library", "formulations", "natural", "units", "rotation"):
+            assert hasattr(getattr(dalembert, first), others[0]), f"da{chain}"
+
+
 EXAMPLES = {"pin_slot.hpp", "pin_slot.py", "cylinders.py", "cogging.py"}  # files that the recipes make
 FILES = {
     f"/{path.relative_to(ROOT).as_posix()}"

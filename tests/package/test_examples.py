@@ -53,6 +53,8 @@ PICTURES = {
     "gear_pair": "gear_pair.png",
     "hoist": "hoist.png",
     "belt_drive": "belt_drive.png",
+    "valve_float": "valve_float.png",
+    "geneva_drive": "geneva_drive.png",
 }
 
 
@@ -326,3 +328,16 @@ def test_a_belt_creeps_before_it_slips() -> None:
         creep[before][20:], abs=4e-4
     )  # strains of spans change as it passes
     assert found["ratio"][before].max() == pytest.approx(found["limit"][0], rel=1e-2)
+
+
+def test_a_valve_floats_above_the_speed_of_its_spring() -> None:
+    """The valve leaves the cam where the spring no longer supplies the deceleration of the lift."""
+    found = numbers_of("valve_float")
+    assert found["floats"][0] > found["limit"] > found["holds"][-1]
+    assert found["flight"][-1] > 1e-4
+
+
+def test_a_geneva_drive_indexes_a_table() -> None:
+    found = numbers_of("geneva_drive")
+    assert np.ptp(found["result"]["axle.position"]) == pytest.approx(np.pi, abs=2e-3)
+    assert np.abs(found["error"]).max() < 3e-3

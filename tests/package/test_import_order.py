@@ -24,10 +24,12 @@ ROOMS = (
     "answer",
     "parameters",
     "provenance",
+    "garbage_collection",
     "_core",
     "checks",
     "files",
     "units",
+    "argument_units",
     "numerics",
     "rotation",
     "tribology",
@@ -60,6 +62,7 @@ ROOMS = (
 
 # Imports inside functions that lead upward in the order of rooms; no others do.
 SHORT_WAYS = {
+    ("checks", "argument_units"): "quantities with units among numbers",
     ("system.system", "model"): "System.compile",
     ("system.system", "natural"): "System.compile",
     ("system.system", "linear"): "System.check",

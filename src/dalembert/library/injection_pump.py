@@ -197,7 +197,10 @@ class PumpData:
         if self.pressure_curve is None:
             s = np.linspace(0.0, 1.0, 201)
             return Table(s, values=np.sin(np.pi * s) ** 2, outside="hold")
-        curve = np.asarray(self.pressure_curve, dtype=float)
+        try:
+            curve = np.asarray(self.pressure_curve, dtype=float)
+        except (TypeError, ValueError):
+            curve = np.zeros(())
         if curve.ndim == 1 and len(curve) > 1:
             curve = np.column_stack([np.linspace(0.0, 1.0, len(curve)), curve])
         if curve.ndim != 2 or curve.shape[1] != 2 or not np.isfinite(curve).all():

@@ -50,6 +50,10 @@ def pump_coordinates(result: Result) -> PumpCoordinates:
     model = result.model
     if model is None:
         raise ModelError("pump_coordinates", "result", result, "it has no model: load it with the pump's system")
+    if not {"shaft", "guide"} <= set(model.joint_names) or not {"play", "pin"} & set(model.joint_names):
+        raise ModelError(
+            "pump_coordinates", "result", model.system.name, "give a run of da.library.fuel_injection_pump()"
+        )
     a = result["a"]
     reach = float(model.system.connections["guide"].first.position[1])  # zero of the guide, the roller's rest
 

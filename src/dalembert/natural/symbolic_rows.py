@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 
 from ..arrays import Array
 from ..checks import finite_array
-from ..symbolic.symbols import as_number
+from ..numerics.rational_numbers import as_number as exact_number
 from .equations import NaturalEquations
 from .symbolic_wheels import wheel_rows
 from .terms import Place, Row, Term
@@ -136,7 +136,8 @@ def symbolic_rows(equations: NaturalEquations, symbols: bool = False) -> Symboli
     ----------
     equations : NaturalEquations
     symbols : bool
-        Whether fixed coordinates and constants of rows stay symbols, as the book writes them. Else they are numbers.
+        Whether fixed coordinates and constants of rows stay symbols, as the book writes them. Else they are numbers, of
+        14 digits.
     """
     labels = [label for c in equations.coordinates for label in _labels(c.name, c.kind, len(c.value))]
     taken: set[str] = set()
@@ -192,6 +193,11 @@ def symbolic_rows(equations: NaturalEquations, symbols: bool = False) -> Symboli
         {symbol: value for symbol, value in parameters.items() if symbol in used},
         equations,
     )
+
+
+def as_number(value: float) -> Any:
+    """Return a number of 14 digits as a fraction: squares of lengths keep no rounding of the last digits."""
+    return exact_number(float(f"{value:.14g}"))
 
 
 class _Constants:

@@ -12,7 +12,7 @@ from typing import Any
 import sympy as sp
 
 from ..errors import ModelError
-from ..symbolic.symbols import as_number
+from ..numerics.rational_numbers import as_number
 from .bodies import NaturalBody, body_coordinates
 from .tracks import Circle, Line, Plane, Sphere
 from .wheels import PlaneWheel, RodWheel, SpaceWheel
