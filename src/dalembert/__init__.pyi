@@ -258,6 +258,7 @@ from .errors import (
     UserFunctionError as UserFunctionError,
 )
 from .exchange import (
+    FMU as FMU,
     Export as Export,
     FileRun as FileRun,
     export as export,
@@ -473,11 +474,13 @@ from .structures import (
 from .studies import (
     CampaignComparison as CampaignComparison,
     Case as Case,
+    DesignSearch as DesignSearch,
     Experiment as Experiment,
     Linkage as Linkage,
     OptimalMotion as OptimalMotion,
     Optimum as Optimum,
     ParameterFit as ParameterFit,
+    ParetoFront as ParetoFront,
     Sensitivity as Sensitivity,
     Study as Study,
     Synthesis as Synthesis,
@@ -487,6 +490,7 @@ from .studies import (
     load_sweep as load_sweep,
     optimal_motion as optimal_motion,
     optimize as optimize,
+    pareto as pareto,
     sensitivity as sensitivity,
     sweep as sweep,
     synthesize as synthesize,
