@@ -55,6 +55,7 @@ PICTURES = {
     "belt_drive": "belt_drive.png",
     "valve_float": "valve_float.png",
     "geneva_drive": "geneva_drive.png",
+    "escapement": "escapement.png",
 }
 
 
@@ -341,3 +342,11 @@ def test_a_geneva_drive_indexes_a_table() -> None:
     found = numbers_of("geneva_drive")
     assert np.ptp(found["result"]["axle.position"]) == pytest.approx(np.pi, abs=2e-3)
     assert np.abs(found["error"]).max() < 3e-3
+
+
+def test_an_escapement_lets_one_tooth_pass_for_each_period() -> None:
+    found = numbers_of("escapement")
+    assert len(found["teeth"]) >= 6 and found["teeth"] == pytest.approx(1.0, abs=3e-3)
+    assert found["period"][-1] == pytest.approx(found["free"], rel=0.02)
+    assert np.abs(found["swing"][-600:]).max() > 0.04  # the wheel replaces what the air takes
+    assert abs(found["result"]["energy.balance"]).max() < 1e-5
