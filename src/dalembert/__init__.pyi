@@ -109,6 +109,7 @@ from .connections.elements import (
     AlongPath as AlongPath,
     BeamElement as BeamElement,
     BeltDrive as BeltDrive,
+    BevelMesh as BevelMesh,
     BrushTyre as BrushTyre,
     BumpStop as BumpStop,
     Bushing as Bushing,
