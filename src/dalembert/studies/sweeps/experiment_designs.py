@@ -7,7 +7,7 @@ from itertools import combinations, product
 
 import numpy as np
 
-from ...arrays import Array
+from ...arrays import Array, IndexArray
 from ...checks import checked, whole_number
 from ...errors import ModelError
 
@@ -103,7 +103,7 @@ def _d_optimal(n: int, runs: int | None, seed: int) -> Array:
     least = X.shape[1]
     count = least + 3 if runs is None else whole_number(runs, item=_ITEM, field="runs", least=least)
     rng = np.random.default_rng(whole_number(seed, item=_ITEM, field="seed", least=0))
-    best: tuple[float, Array] = (-np.inf, np.arange(0))
+    best: tuple[float, IndexArray] = (-np.inf, np.arange(0))
     for _ in range(N_RESTARTS):
         chosen = rng.choice(len(X), count, replace=count > len(X))
         while True:
