@@ -167,7 +167,8 @@ constexpr const char *inverse_dynamics =
 
 Return the joint forces that a given motion needs beside what elements give; O(nb), recursive Newton-Euler.
 
-For open systems; with closed loops use ``da.inverse_dynamics``.
+For open systems; with closed loops use ``da.inverse_dynamics``. Mimic joints need no motor of their own: the force of a
+leader includes multiplier times those of its followers, whose own are zero.
 
 Parameters
 ----------
@@ -199,6 +200,8 @@ constexpr const char *mass_matrix = R"(mass_matrix($self, q, *, out=None)
 --
 
 Return the mass matrix of the tree, symmetric positive definite; composite bodies.
+
+With mimic joints ``model.reduced.mass_matrix`` gives that of the independent coordinates.
 
 Parameters
 ----------

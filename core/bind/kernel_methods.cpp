@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstring>
 #include <optional>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -161,6 +162,12 @@ constexpr KernelSignature specs[] = {
      .described = true,
      .checks_results = false},
     // trees
+    {.kernel = Kernel::inverse_dynamics,
+     .name = "_inverse_dynamics",
+     .arguments = {q, v, a, loads},
+     .inputs = 4,
+     .results = {E::v},
+     .outputs = 1},
     {.kernel = Kernel::bias_forces,
      .name = "_bias_forces",
      .arguments = {q, v, loads},
@@ -729,8 +736,10 @@ PyObject *call_kernel(const KernelSignature &spec, PyObject *self, PyObject *con
   Work work(spec, self);
   if (!sort_arguments(spec, args, positional, names, work.given))
     return nullptr;
-  if (work.model.data.nc && spec.trees_only)
-    return raise_through(self, "_refuse_loop_constraints", spec.name, "", nullptr);
+  if (work.model.data.nc && spec.trees_only) { // mimic joints, or an error
+    Reference with_loops(PyObject_GetAttrString(self, (std::string("_") + spec.name + "_with_loops").c_str()));
+    return with_loops.object ? PyObject_Vectorcall(with_loops.object, args, std::size_t(positional), names) : nullptr;
+  }
   bool wanted[max_outputs];
   if (!work.choose_model() || !work.read_inputs() || (spec.points && !work.read_points()) || !work.read_directions() ||
       !work.choose_results(wanted))
@@ -768,12 +777,6 @@ int thread_count() {
     return chosen;
   static const int cores = std::max(int(std::thread::hardware_concurrency()), 1); // it reads a file: 8 us
   return cores;
-}
-
-std::size_t report_size(int part, const ModelData &m) {
-  const auto is_report = [](const KernelSignature &spec) { return spec.kernel == Kernel::report; };
-  const KernelSignature &spec = *std::find_if(std::begin(specs), std::end(specs), is_report);
-  return std::size_t(shape_of(spec.results[std::size_t(part)], m).size());
 }
 
 void set_named_type(PyTypeObject *type) {

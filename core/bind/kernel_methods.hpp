@@ -25,9 +25,6 @@ inline bool is_made(PyObject *object, PyTypeObject *type) {
   return PyObject_TypeCheck(object, type) && nanobind::inst_ready(object);
 }
 
-// numbers of one part of a report of one state
-std::size_t report_size(int part, const ModelData &m);
-
 // a subclass of tuple, in which `dynamics` gives its results
 void set_named_type(PyTypeObject *type);
 

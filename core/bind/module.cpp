@@ -1,5 +1,6 @@
 // The extension module.
 #define DALEMBERT_IMPORTS_NUMPY
+#include "bind/border.hpp"
 #include "bind/conditions.hpp"
 #include "bind/cones.hpp"
 #include "bind/contact.hpp"
@@ -45,6 +46,7 @@ NB_MODULE(_core, module) {
   add_conditions(module);
   add_integrator(module);
   add_state_reader(module);
+  add_border(module);
   add_friction(module);
   add_cones(module);
   add_natural(module);

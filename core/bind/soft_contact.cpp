@@ -13,15 +13,17 @@ using namespace DALEMBERT_ISA;
 
 namespace {
 
-constexpr int width = 12; // numbers of a point: place, normal, force, gap, slip, power that damping dissipates
+// numbers of a point: place, normal, force, gap, slip, power that damping dissipates, friction
+constexpr int width = 13;
 
 // Points that bear at n relative motions of the second solid against the first, in axes of the first: poses (n, 12),
 // motions (n, 6) [angular velocity; velocity of the origin], deflections (n, states). pair: factor, tangential, mass;
 // law: stiffness, exponent, dissipation, friction, static friction (n, 5). Returns the motion and the state of each point
-// (m, 2), 1 sticks, 2 slides; its numbers (m, 12); energies stored (n,), J.
+// (m, 2), 1 sticks, 2 slides; its numbers (m, 13); energies stored (n,), J.
 nb::tuple soft_contact_points(const ConvexSolid &first, const ConvexSolid &second, const Doubles &pair,
                               const Doubles &law, const Doubles &poses, const Doubles &motions, const Doubles &z) {
   const SolidBound bound = bound_of_solid(&first);
+  const double radius = share_radius(&first, &second);
   ContactPairData data{};
   data.slots = bristle_count(&first, &second), data.planar = bound.is_half_space;
   const std::size_t n = poses.shape(0), states = std::size_t(data.slots * (data.planar ? 2 : 3));
@@ -39,7 +41,7 @@ nb::tuple soft_contact_points(const ConvexSolid &first, const ConvexSolid &secon
     const ContactMotion<double> motion{{as_mat(x), as_vec(x + 9)}, as_vec(u), as_vec(u + 3)};
     const ContactNumbers<double> own{p[0], p[1], p[2], p[3], p[4]};
     BearingPoint<double> bearing[max_pair_points];
-    energies[k] = ContactLaw<double>(data, own, motion)
+    energies[k] = ContactLaw<double>(data, radius, own, motion)
                       .evaluate(points, count, z.size() ? z.data() + k * states : none.data(), rates.data(), bearing)
                       .energy;
     for (int i = 0; i < count; ++i) {
@@ -48,7 +50,7 @@ nb::tuple soft_contact_points(const ConvexSolid &first, const ConvexSolid &secon
       const double opening = dot(b.normal, motion.v + cross(motion.w, b.x - motion.X.p));
       names.insert(names.end(), {double(k), b.sticks ? 1.0 : 2.0});
       numbers.insert(numbers.end(), {b.x.x, b.x.y, b.x.z, b.normal.x, b.normal.y, b.normal.z, b.force.x, b.force.y,
-                                     b.force.z, b.gap, slip, (b.elastic - b.push) * opening});
+                                     b.force.z, b.gap, slip, (b.elastic - b.push) * opening, b.friction});
     }
   }
   const npy_intp m = npy_intp(names.size() / 2);

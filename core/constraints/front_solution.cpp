@@ -4,6 +4,27 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
+// sum of products, in several sums that do not wait for each other
+template <class T> static DALEMBERT_INLINE T inner_product(const T *a, const T *b, int count) {
+  constexpr int some = 4; // for numbers and packs: bits are the same
+  T part[some], sum(0.0);
+  int s = 0;
+  if (count >= some) {
+    for (int k = 0; k < some; ++k)
+      part[k] = a[k] * b[k];
+    for (s = some; s + some <= count; s += some)
+      for (int k = 0; k < some; ++k)
+        part[k] = part[k] + a[s + k] * b[s + k];
+    for (int half = some / 2; half; half /= 2)
+      for (int k = 0; k < half; ++k)
+        part[k] = part[k] + part[k + half];
+    sum = part[0];
+  }
+  for (; s < count; ++s)
+    sum = sum + a[s] * b[s];
+  return sum;
+}
+
 template <class T>
 static void reduce_joint(const ModelData &m, FrontWorkspace<T> &f, const LoopStepData &step, const T *tau) {
   const BodyData &b = m.bodies[step.body];
@@ -30,47 +51,51 @@ static void reduce_joint(const ModelData &m, FrontWorkspace<T> &f, const LoopSte
   }
 }
 
-// the row that stood in a place from which it left
-template <class T>
-static DALEMBERT_INLINE int row_in_place(const FrontWorkspace<T> &f, const LoopStepData &step, int t) {
-  return f.left_row[step.left + step.width - 1 - t];
+// calls f(place, row) for the rows that are open before rows leave, in their places then
+template <class T, class F>
+static DALEMBERT_INLINE void visit_places(const FrontWorkspace<T> &f, const LoopStepData &step, F &&visit) {
+  const std::int32_t *rows = f.plan->indices + step.index;
+  for (int t = 0; t < step.after; ++t)
+    visit(t, rows[t]);
+  for (int t = step.after; t < step.width; ++t)
+    visit(t, f.left_row[step.left + step.width - 1 - t]);
 }
 
 template <class T> static void reduce_rows(FrontWorkspace<T> &f, const LoopStepData &step) {
-  const std::int32_t *rows = f.plan->indices + step.index;
   const T *e = f.e + step.numbers;
+  T *rho = f.gathered;
   Load<T> &g = f.g[step.body];
+  visit_places(f, step, [&](int t, int row) { rho[t] = f.rho[row]; });
   for (int s = step.width - 1, number = step.left; s >= step.after; --s, ++number) {
-    const T scaled = f.left_inverse[number] * f.rho[f.left_row[number]];
+    const T scaled = f.left_inverse[number] * rho[s];
     f.left_rho[number] = scaled;
-    for (int t = 0; t < step.after; ++t)
-      f.rho[rows[t]] = f.rho[rows[t]] - e[t] * scaled;
-    for (int t = step.after; t < s; ++t) {
-      T &rho = f.rho[row_in_place(f, step, t)];
-      rho = rho - e[t] * scaled;
-    }
+    for (int t = 0; t < s; ++t)
+      rho[t] = rho[t] - e[t] * scaled;
     if (step.body) {
       g.n += scale(scaled, f.left_B[number].n);
       g.f += scale(scaled, f.left_B[number].f);
     }
     e += s;
   }
+  const std::int32_t *rows = f.plan->indices + step.index;
+  for (int t = 0; t < step.after; ++t)
+    f.rho[rows[t]] = rho[t];
 }
 
 template <class T> static void find_multipliers(FrontWorkspace<T> &f, const LoopStepData &step) {
   const std::int32_t *rows = f.plan->indices + step.index;
   const T *e = f.e + step.numbers;
+  T *lambda = f.gathered;
+  for (int t = 0; t < step.after; ++t)
+    lambda[t] = f.lambda[rows[t]];
   for (int s = step.after; s < step.width; ++s) // those that left last come first
     e += s;
   const Motion<T> &A = f.A[step.body];
   for (int s = step.after, number = step.left + step.count - 1; s < step.width; ++s, --number) {
     e -= s;
-    T sum = dot(f.left_B[number].n, A.w) + dot(f.left_B[number].f, A.v);
-    for (int t = 0; t < step.after; ++t)
-      sum = sum + e[t] * f.lambda[rows[t]];
-    for (int t = step.after; t < s; ++t)
-      sum = sum + e[t] * f.lambda[row_in_place(f, step, t)];
-    f.lambda[f.left_row[number]] = -(f.left_rho[number] + f.left_inverse[number] * sum);
+    const T sum = dot(f.left_B[number].n, A.w) + dot(f.left_B[number].f, A.v) + inner_product(e, lambda, s);
+    lambda[s] = -(f.left_rho[number] + f.left_inverse[number] * sum);
+    f.lambda[f.left_row[number]] = lambda[s];
   }
 }
 
@@ -91,9 +116,7 @@ static void accelerate_joint(const ModelData &m, FrontWorkspace<T> &f, const Loo
   for (int k = b.nv - 1; k >= 0; --k) {
     const Pivot<T> &pivot = f.pivot[b.v + k];
     T sum = f.y[b.v + k] - (dot(pivot.z.n, A.w) + dot(pivot.z.f, A.v));
-    for (int s = 0; s < step.width; ++s)
-      sum = sum + p[k * step.width + s] * f.gathered[s];
-    sum = pivot.inverse * sum;
+    sum = pivot.inverse * (sum + inner_product(p + k * step.width, f.gathered, step.width));
     for (int j = k + 1; j < b.nv; ++j)
       sum = sum - L[j * (j - 1) / 2 + k] * solved[j];
     solved[k] = sum;

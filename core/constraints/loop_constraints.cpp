@@ -9,6 +9,7 @@
 #include "tree/kinematics.hpp"
 #include <algorithm>
 #include <initializer_list>
+#include <type_traits>
 
 namespace dalembert::DALEMBERT_ISA {
 
@@ -108,16 +109,14 @@ template <class T> static void put_coupling(const ModelData &m, Workspace<T> &ws
     out.values[constraint.values + s] = found.coefficient(m, constraint, s);
 }
 
-// loads of the rows of a loop constraint, without place: none
-template <class T> static void put_loads(const ModelData &m, const Workspace<T> &ws,
-                                         const LoopConstraintData &constraint, const LoopConstraintPose<T> *place,
-                                         const LoopConstraintRows<T> &rows) {
+// the rows of a loop constraint that demands nothing, or couples coordinates, have no loads
+template <class T>
+static void clear_loads(const ModelData &m, const Workspace<T> &ws, const LoopConstraintData &constraint) {
   if (!ws.row_load)
     return;
-  ws.row_point[&constraint - m.loop_constraints] = place ? place->B.p : zero3<T>();
+  ws.row_point[&constraint - m.loop_constraints] = zero3<T>();
   for (int j = 0; j < constraint.rows; ++j)
-    ws.row_load[constraint.row + j] =
-        place ? Load<T>{mul(place->A.R, rows.g[j].w), mul(place->A.R, rows.g[j].v)} : Load<T>{zero3<T>(), zero3<T>()};
+    ws.row_load[constraint.row + j] = {zero3<T>(), zero3<T>()};
 }
 
 template <class T>
@@ -217,20 +216,54 @@ template <class T> static void widen(const LoopConstraintData &constraint, const
   }
 }
 
-// (1): a block of the Jacobian
+// Rows of one loop constraint: of numbers, as many of them as there are lanes are worked on together.
+template <class T> struct RowsTogether {
+  using Number = std::conditional_t<std::is_same_v<T, double>, Pack, T>;
+  static constexpr int together = std::is_same_v<T, double> ? W : 1, most = (6 + together - 1) / together;
+  Number moment[3][most], force[3][most], turning_size[most], sliding_size[most];
+  Number size[most], could[most]; // the leverage is the largest size / could
+
+  static void put(Number &to, int row, const T &value) {
+    if constexpr (together == 1)
+      (void)row, to = value;
+    else
+      to.set(row % together, value);
+  }
+  static T get(const Number &from, int row) {
+    if constexpr (together == 1)
+      return (void)row, from;
+    else
+      return from[row % together];
+  }
+};
+
+// (1): a block of the Jacobian, and the loads of its rows
 template <class T> static void put_values(const ModelData &m, const Workspace<T> &ws,
                                           const LoopConstraintData &constraint, const LoopConstraintPose<T> &place,
                                           const LoopConstraintRows<T> &rows, const LoopConstraintOutputs<T> &out) {
-  Vec3<T> moment[6], force[6];
-  T turning_size[6], sliding_size[6], lever[6];
+  using Rows = RowsTogether<T>;
+  using Number = typename Rows::Number;
+  if (ws.row_load)
+    ws.row_point[&constraint - m.loop_constraints] = place.B.p;
+  Rows r;
+  const int count = (rows.count + Rows::together - 1) / Rows::together;
+  for (int k = 0; Rows::together > 1 && k < count; ++k)
+    for (int axis = 0; axis < 3; ++axis)
+      r.moment[axis][k] = r.force[axis][k] = Number(0.0);
   for (int j = 0; j < rows.count; ++j) {
-    moment[j] = mul(place.A.R, rows.g[j].w);
-    force[j] = mul(place.A.R, rows.g[j].v);
-    if (!out.leverage)
-      continue;
-    turning_size[j] = root(dot(moment[j], moment[j]));
-    sliding_size[j] = root(dot(force[j], force[j]));
-    lever[j] = T(0.0);
+    const Vec3<T> n = mul(place.A.R, rows.g[j].w), f = mul(place.A.R, rows.g[j].v);
+    const int k = j / Rows::together;
+    if (ws.row_load)
+      ws.row_load[constraint.row + j] = {n, f};
+    Rows::put(r.moment[0][k], j, n.x), Rows::put(r.moment[1][k], j, n.y), Rows::put(r.moment[2][k], j, n.z);
+    Rows::put(r.force[0][k], j, f.x), Rows::put(r.force[1][k], j, f.y), Rows::put(r.force[2][k], j, f.z);
+  }
+  for (int k = 0; out.leverage && k < count; ++k) {
+    const auto length_of = [&](const Number(&of)[3][Rows::most]) {
+      return root(of[0][k] * of[0][k] + of[1][k] * of[1][k] + of[2][k] * of[2][k]);
+    };
+    r.turning_size[k] = length_of(r.moment), r.sliding_size[k] = length_of(r.force);
+    r.size[k] = Number(0.0), r.could[k] = Number(1.0);
   }
   T *block = out.values + constraint.values;
   const T length = out.leverage || out.opening ? loop_length(m, ws, constraint) : T(0.0);
@@ -238,19 +271,25 @@ template <class T> static void put_values(const ModelData &m, const Workspace<T>
     widen(constraint, rows, length, *out.opening);
   for_support(m, ws, constraint, place.B.p, [&](int at, const DofMotion<T> &S) {
     const double sign = m.support_factor[constraint.support + at];
-    const T turn = root(dot(S.w, S.w)), reach = S.reach + turn * length;
-    for (int j = 0; j < rows.count; ++j) {
-      const T entry = dot(moment[j], S.w) + dot(force[j], S.v);
-      block[j * constraint.supports + at] = sign * entry;
+    const T turn = out.leverage ? root(dot(S.w, S.w)) : T(0.0), reach = S.reach + turn * length;
+    for (int k = 0; k < count; ++k) {
+      const Number entry = (r.moment[0][k] * S.w.x + r.moment[1][k] * S.w.y + r.moment[2][k] * S.w.z) +
+                           (r.force[0][k] * S.v.x + r.force[1][k] * S.v.y + r.force[2][k] * S.v.z);
+      for (int j = k * Rows::together; j < rows.count && j < (k + 1) * Rows::together; ++j)
+        block[j * constraint.supports + at] = sign * Rows::get(entry, j);
       if (!out.leverage)
         continue;
-      const T most = turning_size[j] * turn + sliding_size[j] * reach, size = absolute(entry);
-      const auto more = less(lever[j] * most, size);
-      lever[j] = select(more, size / select(more, most, T(1.0)), lever[j]);
+      const Number could = r.turning_size[k] * turn + r.sliding_size[k] * reach, size = absolute(entry);
+      const auto more = less(r.size[k] * could, size * r.could[k]);
+      r.size[k] = select(more, size, r.size[k]);
+      r.could[k] = select(more, could, r.could[k]);
     }
   });
-  for (int j = 0; out.leverage && j < rows.count; ++j)
-    out.leverage[constraint.row + j] = lever[j];
+  for (int k = 0; out.leverage && k < count; ++k) {
+    const Number leverage = r.size[k] / r.could[k];
+    for (int j = k * Rows::together; j < rows.count && j < (k + 1) * Rows::together; ++j)
+      out.leverage[constraint.row + j] = Rows::get(leverage, j);
+  }
 }
 
 template <class T> void evaluate_loop_constraints(const ModelData &m, Workspace<T> &ws, const T *q, const T *v,
@@ -277,11 +316,11 @@ template <class T> void evaluate_loop_constraints(const ModelData &m, Workspace<
     const LoopConstraintData &constraint = m.loop_constraints[k];
     if (out.active && !out.active[k]) {
       clear_constraint(constraint, out);
-      put_loads<T>(m, ws, constraint, nullptr, rows);
+      clear_loads(m, ws, constraint);
       continue;
     }
     if (constraint.form == LoopConstraintForm::coupling) {
-      put_loads<T>(m, ws, constraint, nullptr, rows);
+      clear_loads(m, ws, constraint);
       put_coupling(m, ws, constraint, q, v, out);
       continue;
     }
@@ -299,10 +338,8 @@ template <class T> void evaluate_loop_constraints(const ModelData &m, Workspace<
       if (out.drift)
         out.drift[constraint.row + j] = rows.drift[j];
     }
-    if (out.values) {
+    if (out.values)
       put_values(m, ws, constraint, place, rows, out);
-      put_loads(m, ws, constraint, &place, rows);
-    }
   }
 }
 

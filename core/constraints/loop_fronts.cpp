@@ -50,14 +50,16 @@ template <class T> void lay_out_fronts(const ModelData &m, Arena &arena, FrontWo
 
 template <class T> static void open_matrix(FrontWorkspace<T> &f, const LoopPlan &plan, const LoopStepData &step) {
   const LoopPieceData &piece = plan.pieces[step.body];
+  if (step.numbers) // that of a child, yet to be merged
+    return;
   for (int s = 0; s < step.after; ++s)
     std::fill_n(f.E + piece.matrix + std::ptrdiff_t(s) * piece.width, s + 1, T(0.0));
 }
 
-// rows and columns of a piece's E go to their places among those of the merged piece, the last ones first
-template <class T> static void spread_matrix(const LoopPlan &plan, const LoopStepData &step, T *E, std::ptrdiff_t ld) {
-  const std::int32_t *place = plan.indices + step.index, *runs = place + step.width + step.count;
-  for (int s = step.after - 1, old = step.width - 1; s >= 0; --s) {
+// rows and columns of E go to their places among those of the merged piece, the last ones first
+template <class T> static void spread_matrix(const std::int32_t *place, int width, const std::int32_t *runs, int after,
+                                             T *E, std::ptrdiff_t ld) {
+  for (int s = after - 1, old = width - 1; s > old; --s) { // those before stay
     T *row = E + s * ld;
     if (old < 0 || place[old] != s) {
       std::fill_n(row, s + 1, T(0.0));
@@ -82,18 +84,16 @@ template <class T> static void spread_matrix(const LoopPlan &plan, const LoopSte
 // (4): E
 template <class T> static void merge_matrix(FrontWorkspace<T> &f, const LoopPlan &plan, const LoopStepData &step) {
   const LoopPieceData &piece = plan.pieces[step.body], &child = plan.pieces[step.child];
-  const std::int32_t *from = plan.indices + step.index + step.width, *runs = from + step.count;
+  const std::int32_t *place = plan.indices + step.index, *from = place + step.width, *runs = from + step.count;
+  const std::int32_t *child_runs = runs + 1 + 3 * runs[0];
   const std::ptrdiff_t ld = piece.width, ld_child = child.width;
   T *E = f.E + piece.matrix;
-  if (step.left)
-    spread_matrix(plan, step, E, ld);
-  else
-    for (int s = step.width; s < step.after; ++s)
-      std::fill_n(E + s * ld, s + 1, T(0.0));
-  runs += 1 + 3 * runs[0]; // those of the child
+  if (step.numbers) // E of the piece is that of the child yet, and zero in rows that began here
+    return spread_matrix(from, step.count, child_runs, step.after, E, ld);
+  spread_matrix(place, step.width, runs, step.after, E, ld);
   const T *Ec = f.E + child.matrix;
   for (int s = 0; s < step.count; ++s)
-    for (const std::int32_t *run = runs + 1, *end = run + 3 * runs[0]; run < end && run[0] <= s; run += 3) {
+    for (const std::int32_t *run = child_runs + 1, *end = run + 3 * child_runs[0]; run < end && run[0] <= s; run += 3) {
       const int count = std::min(run[2], s - run[0] + 1);
       T *row = E + from[s] * ld + run[1];
       const T *source = Ec + s * ld_child + run[0];

@@ -84,7 +84,8 @@ template <class T> inline T contact_forces(const ModelData &m, const ElementData
   T none[3 * max_pair_points], unused[3 * max_pair_points];
   for (T &each : none)
     each = T(0.0);
-  const ContactLaw<T> law(pair, numbers, motion);
+  const double radius = share_radius(m.contact_solids[pair.first], m.contact_solids[pair.second]);
+  const ContactLaw<T> law(pair, radius, numbers, motion);
   const ContactForces<T> sum =
       law.evaluate(points, count, e.states ? z : none, e.states ? outputs + e.measures : unused, bearing);
   outputs[0] = sum.force.x, outputs[1] = sum.force.y, outputs[2] = sum.force.z;

@@ -24,15 +24,13 @@
 //
 //     z' += 2 y(k_t |z| / L) (L')- z / (k_t |z|),     y = 0 below 1, 1 above 1.2                                    (6)
 //
-// Points of one bristle (contact/pair_points.hpp) share it in proportion to their normal forces.
+// Points of one bristle (contact/pair_points.hpp) share it in proportion to their normal forces. Points that are close
+// to each other share the stiffness (contact/shared_points.hpp): k of a point, and k_t of its bristle, is that part of
+// it, and the load that comes with the change of shares acts beside (1).
 #pragma once
 
-#include "contact/pair_points.hpp"
-#include "geometry/feature_pairs.hpp"
+#include "contact/shared_points.hpp"
 #include "model/element_data.hpp"
-#include "scalar/along.hpp"
-#include "tree/workspace.hpp"
-#include <bit>
 
 namespace dalembert::DALEMBERT_ISA {
 
@@ -75,17 +73,15 @@ template <class T> struct ContactNumbers {
   T stiffness, exponent, dissipation, friction, static_friction;
 };
 
-// A relative state of B in A, axes of A.
-template <class T> struct ContactMotion {
-  Pose<T> X;
-  Vec3<T> w, v; // angular velocity, velocity of the origin of B
-};
-
 // One point that bears.
 template <class T> struct BearingPoint {
   Vec3<T> x, normal, velocity; // half way between both surfaces; from A to B; tangential, of B against A
   T gap, push, elastic;        // N and its part k d^n
+  T share;                     // part of the stiffness of a point
+  T elastic_rate, whole_rate;  // of k d^n, of that of a whole point
+  T stored;                    // k d^(n + 1) / (n + 1)
   Vec3<T> force;               // on B
+  T friction;                  // its part by friction, N
   int slot;
   bool sticks; // its bristle is within the limit
 };
@@ -96,32 +92,31 @@ template <class T> struct ContactForces {
 };
 
 // rate of the normal in axes of A
-template <class T> Vec3<T> normal_rate(const Feature &first, const Feature &second, const PairPoint &point,
-                                       const ContactMotion<T> &motion) {
-  using A = Along<T>;
-  const Mat3<T> &R = motion.X.R;
-  const auto turned = [&](const T &x, const T &y, const T &z) { return cross(motion.w, Vec3<T>{x, y, z}); };
-  const Vec3<T> a = turned(R.xx, R.yx, R.zx), b = turned(R.xy, R.yy, R.zy), c = turned(R.xz, R.yz, R.zz);
-  const Pose<A> Y{{A(R.xx, a.x), A(R.xy, b.x), A(R.xz, c.x), A(R.yx, a.y), A(R.yy, b.y), A(R.yz, c.y), A(R.zx, a.z),
-                   A(R.zy, b.z), A(R.zz, c.z)},
-                  {A(motion.X.p.x, motion.v.x), A(motion.X.p.y, motion.v.y), A(motion.X.p.z, motion.v.z)}};
-  const Pose<A> still{lift<A>(Mat3<double>{1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0}), zero3<A>()};
-  const Vec3<A> n = feature_contact<A>(first, still, second, Y, point.start).normal;
+template <class T> Vec3<T> normal_rate(const PairPoint &point, const ContactMotion<T> &motion) {
+  const Vec3<Along<T>> n = moving_point(point, motion.X, motion.w, motion.v).normal;
   return {n.x.rate, n.y.rate, n.z.rate};
 }
 
 // Bristle of one slot: points [begin, end) of `points` with that slot, whose forces it adds.
 template <class T> class ContactLaw {
 public:
-  ContactLaw(const ContactPairData &pair, const ContactNumbers<T> &numbers, const ContactMotion<T> &motion)
-      : pair(pair), k(pair.factor * numbers.stiffness), numbers(numbers), motion(motion) {}
+  // share_radius: distance below which points share the stiffness, m
+  ContactLaw(const ContactPairData &pair, double share_radius, const ContactNumbers<T> &numbers,
+             const ContactMotion<T> &motion)
+      : pair(pair), share_radius(share_radius), k(pair.factor * numbers.stiffness), numbers(numbers), motion(motion) {}
 
   // Evaluates the law at overlapping points; z: deflections, dz: their rates (pair.slots times 2 on a half space, 3
   // elsewhere); bearing: space for max_pair_points.
   ContactForces<T> evaluate(const PairPoint *found, int count, const T *z, T *dz, BearingPoint<T> *bearing) const {
     ContactForces<T> sum{zero3<T>(), zero3<T>(), T(0.0), T(0.0)};
     for (int i = 0; i < count; ++i)
-      bearing[i] = normal_force(found[i], sum);
+      bearing[i] = normal_force(found[i]);
+    if (count > 1)
+      share(found, count, bearing, sum);
+    for (int i = 0; i < count; ++i) {
+      sum.energy = sum.energy + bearing[i].stored;
+      sum.energy_rate = sum.energy_rate - bearing[i].elastic * opening(bearing[i]);
+    }
     const int width = pair.planar ? 2 : 3;
     for (int slot = 0; slot < pair.slots; ++slot)
       friction(slot, found, count, z + width * slot, dz + width * slot, bearing, sum);
@@ -134,12 +129,17 @@ public:
 
 private:
   const ContactPairData &pair;
+  const double share_radius;
   const T k;
   const ContactNumbers<T> &numbers;
   const ContactMotion<T> &motion;
 
+  T opening(const BearingPoint<T> &b) const {
+    return dot(b.normal, motion.v + cross(motion.w, b.x - motion.X.p));
+  }
+
   // (1)
-  BearingPoint<T> normal_force(const PairPoint &point, ContactForces<T> &sum) const {
+  BearingPoint<T> normal_force(const PairPoint &point) const {
     static constexpr Mat3<double> axes{1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0};
     const Pose<T> still{lift<T>(axes), zero3<T>()};
     const FeatureContact<T> c = feature_contact<T>(std::bit_cast<Feature>(point.first), still,
@@ -152,9 +152,41 @@ private:
     b.elastic = k * power(depth, numbers.exponent);
     b.push = b.elastic * larger(T(0.0), 1.0 - numbers.dissipation * along);
     b.force = scale(b.push, b.normal);
-    sum.energy = sum.energy + b.elastic * depth / (numbers.exponent + 1.0);
-    sum.energy_rate = sum.energy_rate - b.elastic * along;
+    b.stored = b.elastic * depth / (numbers.exponent + 1.0);
+    b.elastic_rate = b.whole_rate = -(numbers.exponent * b.elastic / larger(T(contact_law::nothing), -c.gap) * along);
+    b.share = T(1.0), b.friction = T(0.0);
     return b;
+  }
+
+  // Gives points that are close to each other their shares; the load of their change acts at these points, as to its
+  // force, and at the origin.
+  void share(const PairPoint *found, int count, BearingPoint<T> *bearing, ContactForces<T> &sum) const {
+    WholePoints<T> points;
+    for (int i = 0; i < count; ++i) {
+      points.x[i] = bearing[i].x, points.stored[i] = bearing[i].stored;
+      points.depth[i] = larger(T(0.0), -bearing[i].gap);
+    }
+    SharedPoints<T> shared;
+    PointShares<T> shares(share_radius, found, count, points, motion);
+    if (!shares.evaluate(shared))
+      return;
+    T whole(0.0);
+    for (int i = 0; i < count; ++i) {
+      BearingPoint<T> &b = bearing[i];
+      const T &w = shared.share[i];
+      b.share = w, b.push = w * b.push, b.force = scale(w, b.force);
+      b.elastic_rate = w * b.elastic_rate + shared.rate[i] * b.elastic;
+      b.elastic = w * b.elastic;
+      sum.energy_rate = sum.energy_rate + shared.rate[i] * b.stored;
+      b.stored = w * b.stored;
+      whole = whole + b.elastic;
+    }
+    sum.moment += shared.moment;
+    for (int i = 0; i < count && less(T(contact_law::nothing), whole); ++i) {
+      const Vec3<T> part = scale(bearing[i].elastic / whole, shared.force);
+      bearing[i].force += part;
+      sum.moment = sum.moment - cross(bearing[i].x - motion.X.p, part);
+    }
   }
 
   void friction(int slot, const PairPoint *found, int count, const T *z, T *dz, BearingPoint<T> *bearing,
@@ -162,7 +194,7 @@ private:
     using namespace contact_law;
     for (int j = 0; j < (pair.planar ? 2 : 3); ++j)
       dz[j] = T(0.0);
-    T push(0.0), elastic(0.0), elastic_rate(0.0);
+    T push(0.0), elastic(0.0), elastic_rate(0.0), unshared(0.0), unshared_rate(0.0);
     Vec3<T> weighted = zero3<T>();
     int first = -1;
     for (int i = 0; i < count; ++i) {
@@ -170,8 +202,9 @@ private:
         continue;
       first = first < 0 ? i : first;
       push = push + bearing[i].push, elastic = elastic + bearing[i].elastic;
-      const T along = dot(bearing[i].normal, motion.v + cross(motion.w, bearing[i].x - motion.X.p));
-      elastic_rate = elastic_rate - numbers.exponent * bearing[i].elastic / larger(T(nothing), -bearing[i].gap) * along;
+      elastic_rate = elastic_rate + bearing[i].elastic_rate;
+      unshared = unshared + bearing[i].elastic / bearing[i].share;
+      unshared_rate = unshared_rate + bearing[i].whole_rate;
       weighted += scale(bearing[i].push, bearing[i].velocity);
     }
     if (first < 0 || !less(T(0.0), numbers.static_friction) || !less(T(nothing), elastic))
@@ -179,18 +212,22 @@ private:
     const Vec3<T> &n = bearing[first].normal;
     const Vec3<T> given = pair.planar ? Vec3<T>{z[0], z[1], T(0.0)} : Vec3<T>{z[0], z[1], z[2]};
     const Direction<T> bristle(given - scale(dot(given, n), n));
-    const T tangential = pair.tangential * k, load = tangential * bristle.length;
+    const T part = elastic / unshared, part_rate = (elastic_rate - part * unshared_rate) / unshared;
+    const T tangential = pair.tangential * k * part, tangential_rate = pair.tangential * k * part_rate;
+    const T load = tangential * bristle.length;
     const T bound = numbers.static_friction * elastic, least = least_deflection * tangential;
     const T bound_rate = numbers.static_friction * elastic_rate;
+    const T deflection_rate = (bound_rate - bound / tangential * tangential_rate) / tangential; // of the bound
+    const T bound_energy = bound_growth(bound, bound_rate, tangential, tangential_rate, load);
     T shrinking(0.0); // (6)
-    if (less(elastic_rate, T(0.0)))
-      shrinking = 2.0 * rising_part(load / (bound + least), bounded_from, bounded_to) * bound_rate / tangential;
+    if (less(deflection_rate, T(0.0)))
+      shrinking = 2.0 * rising_part(load / (bound + least), bounded_from, bounded_to) * deflection_rate;
     const Vec3<T> shrunk = scale(shrinking, bristle.unit);
     dz[0] = shrunk.x, dz[1] = shrunk.y;
     if (!pair.planar)
       dz[2] = shrunk.z;
     if (!less(T(nothing), push)) // it separates faster than its damping admits
-      return store(bound, bound_rate, tangential, load, shrinking, sum);
+      return store(bound, tangential, load, bound_energy, shrinking, sum);
     const Vec3<T> u = scale(1.0 / push, weighted);
     const T slip = dot(u, u) * (1.0 / (static_speed * static_speed));
     const T mu = numbers.friction + (numbers.static_friction - numbers.friction) / (1.0 + slip); // (5)
@@ -200,8 +237,7 @@ private:
     const Vec3<T> rate = u - scale(plastic * outward, bristle.unit); // (2)
     Vec3<T> carried = rate;
     if (!pair.planar) {
-      const Vec3<T> turn = normal_rate(std::bit_cast<Feature>(found[first].first),
-                                       std::bit_cast<Feature>(found[first].second), found[first], motion);
+      const Vec3<T> turn = normal_rate(found[first], motion);
       const Vec3<T> held = scale(bristle.length, bristle.unit);
       carried = carried + cross(cross(n, turn), held) - scale(dot(given, n) / relaxation, n);
     }
@@ -218,21 +254,30 @@ private:
     for (int i = 0; i < count; ++i)
       if (bearing[i].slot == slot) {
         bearing[i].force += scale(bearing[i].push / push, force);
+        bearing[i].friction = bearing[i].push / push * root(dot(force, force));
         bearing[i].sticks = less(r, T(1.0));
       }
-    store(bound, bound_rate, tangential, load, dot(bristle.unit, rate) + shrinking, sum);
+    store(bound, tangential, load, bound_energy, dot(bristle.unit, rate) + shrinking, sum);
   }
 
-  // energy of a bristle whose elastic force is at most `bound`, and its rate; growth: rate of its length
-  void store(const T &bound, const T &bound_rate, const T &tangential, const T &load, const T &growth,
+  // energy of a bristle whose elastic force is at most `bound`, and its rate; growth: rate of its length, bound_energy:
+  // the rest of the rate
+  void store(const T &bound, const T &tangential, const T &load, const T &bound_energy, const T &growth,
              ContactForces<T> &sum) const {
+    const bool elastic = less(load, bound);
+    sum.energy = sum.energy + (elastic ? 0.5 * (load * load) / tangential : bound * (load - 0.5 * bound) / tangential);
+    sum.energy_rate = sum.energy_rate + (elastic ? load : bound) * growth + bound_energy;
+  }
+
+  // rate of the energy of a bristle of constant length
+  static T bound_growth(const T &bound, const T &bound_rate, const T &tangential, const T &tangential_rate,
+                        const T &load) {
     if (less(load, bound)) {
-      sum.energy = sum.energy + 0.5 * (load * load) / tangential;
-      sum.energy_rate = sum.energy_rate + load * growth;
-      return;
+      const T length = load / tangential;
+      return 0.5 * tangential_rate * (length * length);
     }
-    sum.energy = sum.energy + bound * (load - 0.5 * bound) / tangential;
-    sum.energy_rate = sum.energy_rate + bound * growth + bound_rate * (load - bound) / tangential;
+    const T length = bound / tangential;
+    return bound_rate * (load - bound) / tangential + 0.5 * tangential_rate * (length * length);
   }
 
   static constexpr double relaxation = 1e-2; // s, of rounding errors of z along the normal

@@ -12,6 +12,7 @@ using namespace DALEMBERT_ISA;
 namespace {
 
 constexpr int most_bristles = 8;
+constexpr double share_part = 0.2; // of the least distance of a surface from the center
 
 static_assert(sizeof(PairFeature) == sizeof(Feature));
 
@@ -72,6 +73,16 @@ SolidBound bound_of_solid(const void *solid) {
           plane ? endless : s.reach + away,
           plane,
           s.shape == SolidKind::sphere};
+}
+
+double share_radius(const void *first, const void *second) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const void *solid : {first, second}) {
+    const ConvexSolid &s = solid_from(solid);
+    if (s.kind == CoreKind::hull || s.kind == CoreKind::cylinder)
+      least = std::min(least, s.inner + s.radius);
+  }
+  return share_part * least;
 }
 
 int bristle_count(const void *first, const void *second) {

@@ -36,6 +36,10 @@ struct SolidBound {
 
 SolidBound bound_of_solid(const void *solid);
 
+// Distance below which points of two solids share their stiffness (contact/shared_points.hpp), m.
+double share_radius(const void *first, const void *second);
+
+
 // Number of bristles of a pair of solids.
 int bristle_count(const void *first, const void *second);
 

@@ -239,10 +239,12 @@ private:
   void corners_over(const BoxFace &face, const BoxFace &other, double radius, double other_radius, bool exchanged) {
     const double au = face.half[face.u] + found.slack(), av = face.half[face.v] + found.slack();
     const double offset = face.half[face.i] + radius + other_radius;
+    const Point cu = face.column(face.u), cv = face.column(face.v);
     for (int k = 0; k < 4; ++k) {
-      if (std::fabs(face.xu[k]) > au || std::fabs(face.xv[k]) > av)
+      const Point from = other.corner[k] - face.F.p; // whose foot on the face is along its own normal
+      if (std::fabs(dot(cu, from)) > au || std::fabs(dot(cv, from)) > av)
         continue;
-      const double gap = dot(face.normal, other.corner[k] - face.F.p) - offset;
+      const double gap = dot(face.normal, from) - offset;
       if (!(gap < found.margin))
         continue;
       const Point on_other = other.corner[k] - scale(other_radius, face.normal);

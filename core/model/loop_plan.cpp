@@ -288,19 +288,48 @@ struct Planner {
     }
   }
 
+  // A piece goes on in the matrix of the child that it merges first, unless rows leave before: `numbers` of its open and
+  // of that merge are 1, and both matrices are as wide as the wider one. Returns of each body the one with which the
+  // matrix begins.
+  std::vector<Int> share_matrices() {
+    std::vector<Int> first(out.pieces.size());
+    for (std::size_t k = 0; k < out.steps.size(); ++k) {
+      LoopStepData &open = out.steps[k];
+      if (open.kind != LoopStepKind::open)
+        continue;
+      first[at(open.body)] = open.body;
+      if (k + 1 == out.steps.size() || out.steps[k + 1].kind != LoopStepKind::merge)
+        continue;
+      LoopStepData &merge = out.steps[k + 1];
+      open.numbers = merge.numbers = 1;
+      first[at(open.body)] = first[at(merge.child)];
+    }
+    for (std::size_t i = 0; i < first.size(); ++i) {
+      Int &width = out.pieces[at(first[i])].width;
+      width = std::max(width, out.pieces[i].width);
+    }
+    for (std::size_t i = 0; i < first.size(); ++i)
+      out.pieces[i].width = out.pieces[at(first[i])].width;
+    return first;
+  }
+
   void place_numbers(LoopPlan &plan) {
     SharedMemory matrices, slots;
+    const std::vector<Int> first = share_matrices();
     std::vector<std::pair<std::int64_t, std::int64_t>> matrix_of(out.pieces.size()), slots_of(out.pieces.size());
     for (const LoopStepData &step : out.steps) {
       LoopPieceData &piece = out.pieces[at(step.body)];
       if (step.kind == LoopStepKind::open) {
         plan.max_width = std::max(plan.max_width, piece.width);
-        matrix_of[at(step.body)] = matrices.take(std::int64_t(piece.width) * piece.width);
+        auto &matrix = matrix_of[at(first[at(step.body)])];
+        if (!step.numbers)
+          matrix = matrices.take(std::int64_t(piece.width) * piece.width);
         slots_of[at(step.body)] = slots.take(piece.width);
-        piece.matrix = matrix_of[at(step.body)].first;
+        piece.matrix = matrix.first;
         piece.slots = slots_of[at(step.body)].first;
       } else if (step.kind == LoopStepKind::merge) {
-        matrices.give_back(matrix_of[at(step.child)]);
+        if (!step.numbers)
+          matrices.give_back(matrix_of[at(first[at(step.child)])]);
         slots.give_back(slots_of[at(step.child)]);
       }
     }

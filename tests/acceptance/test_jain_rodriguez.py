@@ -9,11 +9,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.linalg import eigh
-from systems.flexible_systems import beam, golden_body, golden_system
+from systems.flexible_systems import beam, golden_body, golden_system, random_flexible_tree
 
 import dalembert as da
 from dalembert.bodies.modal_integrals import source_integrals
 from dalembert.formulations.flop_counts import articulated_count, composite_count, crossover
+from dalembert.oracles.closure_inertia import closure_operator, reflected_compliance
 from dalembert.oracles.flexible_operators import FlexibleOperators
 
 # the order of the source: [eta, theta] of the tip body, then of the base body
@@ -353,3 +354,43 @@ def test_precomputed_matrices(order):
     assert np.abs(model.forward_dynamics(Q, V, TAU) - expected).max() < 1e-9 * np.abs(expected).max()
     carrier = model.jacobian(s["base"].at(node=2), Q)[:, 1:3]  # of the node that carries the tip, by the base's modes
     assert np.abs(np.abs(o.precomputed()[0].zeta.T) - np.abs(carrier)).max() < 1e-12
+
+
+# ---- closed chains: the inertia of the tree reflected to closure points
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_inertia_reflected_to_closure_points(seed):
+    """C* Psi* H* D^-1 H Psi C is J mass^-1 J* of the kernels, between any two nodes of a tree."""
+    rng = np.random.default_rng(seed)
+    s = random_flexible_tree(rng, nb=5, points=True)
+    model = s.compile()
+    state = model.random_state(seed)
+    bodies = [s[name] for name in rng.choice(list(s.bodies), 2, replace=False)]
+    markers = [body.at(node=2) if body.flexible else body.at(*rng.normal(size=3)) for body in bodies]
+    o = FlexibleOperators(s, state.q, state.v)
+    J = np.vstack([model.jacobian(marker, state.q) for marker in markers])
+    assert np.abs(closure_operator(o, markers).T @ o.Phi.T @ o.H.T - J).max() < 1e-11
+    expected = J @ np.linalg.solve(model.mass_matrix(state.q), J.T)
+    assert np.abs(reflected_compliance(o, markers) - expected).max() < 1e-9 * np.abs(expected).max()
+    one = da.operational_space(s, markers[0], state.q)
+    found = np.linalg.pinv(reflected_compliance(o, markers[:1]), rcond=1e-9, hermitian=True)
+    if np.all(one.rank == 6):
+        assert np.abs(one.inertia - found).max() < 1e-6 * np.abs(found).max()
+
+
+def test_closure_forces_from_the_reflected_inertia():
+    """A chain of two flexible bodies whose tip is pinned to ground: (3) against the loop in the kernels."""
+    s, tree = (golden_system(order="full") for _ in range(2))
+    tip, pin = s["tip"].at(node=2), s.ground.at(0.9, 0.3, 0.4)
+    s.connect("close", da.Spherical(), pin, tip)
+    model = s.compile()
+    q = da.assemble(s).q
+    v = da.consistent_velocities(model, q, V)
+    o = FlexibleOperators(tree, q, v)
+    end = tree["tip"].at(node=2)
+    free = tree.compile()
+    a = free.acceleration(end, q, v, o.forward_dynamics(TAU))[3:]
+    lam = np.linalg.solve(reflected_compliance(o, [end])[3:, 3:], -a)
+    load = model.connection_loads(q, v, tau=TAU)["close"]
+    assert np.abs(load[3:] - lam).max() < 1e-8 * np.abs(lam).max()

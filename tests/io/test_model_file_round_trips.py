@@ -199,6 +199,7 @@ NOT_BY_ITSELF = {
     ),
     "GivenModes": "a part of a flexible body",
     "sparse": "a matrix",
+    **dict.fromkeys(("Pulley", "Sprocket", "WrapCylinder", "WrapSphere"), "parts of a route"),
     "Curve.from_derivatives": "of cams of the library",
 }
 

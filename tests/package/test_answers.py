@@ -29,6 +29,7 @@ MAX_LINE = 120  # characters
 
 # No picture: numbers and names, states, equations, or a list of answers that have pictures of their own.
 WITHOUT_PLOT = {
+    "CampaignComparison", "Study",
     "Assembly", "BaseParameters", "BeamStresses", "Circuit", "Comparison", "ConnectionLoads", "ContinuationResult",
     "DrivenMotion", "ElementReport", "Equilibria", "Equilibrium", "FollowedMotion", "ForceTerms",
     "IdentifiedParameters", "Impact", "InverseDynamicsResult", "InverseKinematics", "LinearSystem", "Manipulability",
@@ -38,6 +39,7 @@ WITHOUT_PLOT = {
 
 # No arrays, or paths of different lengths.
 WITHOUT_DATASET = {
+    "CampaignComparison",
     "Circuit", "Circuits", "Comparison", "ElementReport", "Mobility", "NaturalMobility", "OperationCounts", "Synthesis",
 }  # fmt: skip
 
@@ -183,6 +185,10 @@ def uncertain() -> Any:
     return da.uncertainty(damped_pendulum(), {"k.stiffness": norm(40.0, 2.0)}, outputs, task="modes", samples=16)
 
 
+def swept() -> Any:
+    return da.sweep(damped_pendulum(), {"A": [0.1, 0.2]}, t_end=0.1, outputs=("A.speed", "peak"))
+
+
 def moving_block() -> Any:
     s = da.System("block", gravity=(0, 0, 0))
     s.connect("P", da.Prismatic("x"), s.ground, s.body("block", da.box(1, 1, 1, mass=1.0)))
@@ -204,6 +210,7 @@ BUILDERS: dict[str, Callable[[], Any]] = {
     "Assembly": lambda: da.assemble(four_bar()),
     "BaseParameters": lambda: da.base_parameters(damped_pendulum()),
     "BeamStresses": lambda: da.beam_stresses(bar(), [1e-3, 0.0, 0.0]),
+    "CampaignComparison": lambda: da.compare(swept(), swept()),
     "Campbell": lambda: da.campbell(rotor(), "spin", [0.0, 10.0, 20.0]),
     "Centrodes": lambda: da.centrodes(turn(), "coupler"),
     "Circuit": lambda: da.circuits(four_bar(), "A")[0],
@@ -257,6 +264,7 @@ BUILDERS: dict[str, Callable[[], Any]] = {
     "Sensitivity": lambda: da.sensitivity(damped_pendulum(), "A.position", "k.stiffness", 0.1, state={"A": 0.1}),
     "Rollout": lambda: da.rollout(damped_pendulum(), {"A": [0.1, 0.2]}, {"A": [1.0, 2.0]}, 0.02),
     "RolloutGradient": lambda: da.rollout(damped_pendulum(), None, {"A": [[1.0, 2.0]]}, 0.02).vjp(q=np.ones((1, 3, 1))),
+    "Study": lambda: da.Study(swept()),
     "StartState": lambda: da.start_state(four_bar(), {"A": 0.3}),
     "Synthesis": synthesized,
     "Tolerances": lambda: da.tolerances(

@@ -16,7 +16,7 @@ import dalembert
 from dalembert import _core
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/*.md"), *ROOT.glob("bench/*.md")])
+PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("bench/*.md")])
 GUIDES = [*PAGES, ROOT / "CONTRIBUTING.md"]
 PACKAGE = ROOT / "src/dalembert"
 MODULES = [

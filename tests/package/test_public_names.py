@@ -93,7 +93,7 @@ def test_the_type_of_an_answer_follows_from_the_arguments(checked: list[str]) ->
 UNTYPED = {
     *("Energy.total", "Impact.energy_loss", "Impact.work", "Ellipsoid.condition", "Ellipsoid.measure"),
     *("InverseKinematics.position_error", "InverseKinematics.rotation_error", "SampledControl.time"),
-    *("SampledControl.acts", "Case.value"),
+    *("SampledControl.acts", "Case.value", "Study.rerun"),
 }
 
 

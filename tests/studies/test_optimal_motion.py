@@ -10,6 +10,7 @@ import pytest
 from systems.linkages import four_bar
 
 import dalembert as da
+from dalembert.arrays import Array
 from dalembert.errors import ModelError
 from dalembert.studies.optimization.collocation import Transcription
 
@@ -144,6 +145,32 @@ def test_derivatives_of_the_program_are_exact() -> None:
         h = 1e-6 * np.eye(len(z))[k]
         assert np.allclose(J[:, k], (program.defects(z + h) - program.defects(z - h)) / 2e-6, atol=2e-7)  # differences
         assert g[k] == pytest.approx((program.cost(z + h) - program.cost(z - h)) / 2e-6, abs=1e-8)
+    # second derivatives: differences of first ones
+    curvature = program.program().curvature
+    assert curvature is not None
+    by, sigma = rng.standard_normal(4 * n), 0.7
+    upper = curvature(z, sigma, by).toarray()
+    assert np.array_equal(upper, np.triu(upper))
+
+    def slope(z: Array) -> Array:
+        return np.asarray(sigma * program.gradient(z) + program.jacobian(z).T @ by)
+
+    h = 1e-5 * np.eye(len(z))
+    exact = np.array([(slope(z + d) - slope(z - d)) / 2e-5 for d in h])
+    assert np.abs(upper + np.triu(upper, 1).T - exact).max() < 2e-6 * np.abs(exact).max()
+
+
+def test_many_steps_begin_with_the_motion_of_fewer() -> None:
+    """367 unknowns, by second derivatives; an independent program finds 1.2331 s with 60 steps (see the guide)."""
+    pytest.importorskip("casadi")
+    s = da.System("double pendulum")
+    upper, lower = s.body("upper", da.rod(1.0, 1.0)), s.body("lower", da.rod(1.0, 1.0))
+    s.connect("A", da.Revolute("y"), s.ground, upper)
+    s.connect("B", da.Revolute("y"), upper.at(1, 0, 0), lower)
+    up = {"A": -np.pi / 2, "B": 0.0, "A.speed": 0.0, "B.speed": 0.0}
+    found = da.optimal_motion(s, up, {"A": (-8, 8), "B": (-8, 8)}, (0.5, 6.0), state={"A": np.pi / 2}, steps=60)
+    assert found.status == "optimal" and "IPOPT" in found.message
+    assert found.time == pytest.approx(1.2331, abs=1e-4)
 
 
 def test_a_loop_stays_closed_on_its_way() -> None:

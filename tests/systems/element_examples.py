@@ -51,6 +51,13 @@ LAWS: dict[str, Any] = {
 }
 
 
+def centers(positions: Any) -> dict[str, float]:
+    """Return measures of the further ends of an element, by name."""
+    return {f"{axis}{k + 1}": x for k, place in enumerate(positions) for axis, x in zip("xyz", place, strict=True)}
+
+
+HOIST = [(0.0, 0.0, 0.0), (0.2, -1.0, 0.02), (0.5, 0.0, 0.0), (0.8, -1.0, 0.0), (1.2, 0.0, 0.0)]
+DRIVE = [(0.0, 0.0, 0.0), (0.6, 0.0, 0.01), (0.3, 0.1, 0.0)]
 LIBRARY: list[tuple[Any, dict[str, Any]]] = [
     (da.NonlinearSpring((4.0, 1.0, 9.0), rest=0.3, damping=0.2), {}),
     (da.Cable(100.0, 0.5, toe=0.1, damping=1.0), {}),
@@ -96,6 +103,36 @@ LIBRARY: list[tuple[Any, dict[str, Any]]] = [
     (
         da.AlongPath(da.HillMuscle(0.5, 300.0, 0.3), ["point", da.WrapCylinder(0.05), "point"]),
         {"center": {"x1": 0.2, "x2": 0.4}, "measure_amplitude": 3e-2},
+    ),
+    (
+        da.PulleyRope(
+            ["point", da.Pulley(0.1, -1, 0.3), da.Pulley(0.12, 1, friction=0), da.Pulley(0.1, -1), "point"],
+            100.0,
+            tension=3.0,
+            damping=1.0,
+            density=0.5,
+            positions=HOIST,
+            gravity=(0, -9.81, 0.3),
+        ),
+        {"center": centers(HOIST), "measure_amplitude": 2e-3},
+    ),
+    (
+        da.PulleyRope([da.Pulley(0.1, -1), da.Pulley(0.12, 1), "point"], 100.0, tension=3.0, positions=HOIST[1:4]),
+        {"center": centers(HOIST[1:4]), "measure_amplitude": 2e-3},
+    ),
+    (
+        da.BeltDrive(
+            [da.Pulley(0.1, friction=0.2), da.Pulley(0.2, 1, 0.3, groove=0.7), da.Pulley(0.05, -1, friction=0)],
+            100.0,
+            tension=3.0,
+            density=0.3,
+            positions=DRIVE,
+        ),
+        {"center": centers(DRIVE), "measure_amplitude": 2e-3},
+    ),
+    (
+        da.ChainDrive([da.Sprocket(11, 0.05), da.Sprocket(17, 0.05)], 100.0, 38, damping=2.0),
+        {"center": centers([(0, 0, 0), (0.62, 0, 0.01)]), "measure_amplitude": 2e-3},
     ),
     (da.PositionServo("sin(t)", 10.0, 1.0, 3.0, limit=2.0), {}),
     (da.VelocityServo(1.0, 3.0, 2.0), {}),

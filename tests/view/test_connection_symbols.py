@@ -81,6 +81,24 @@ def meshing(element: Any) -> da.System:
     return s
 
 
+def belted(element: Any) -> da.System:
+    s = da.System("belted", gravity=(0, -9.81, 0))
+    one, two = (s.body(name, mass=1.0, inertia=(0.1, 0.1, 0.1)) for name in ("one", "two"))
+    s.connect("A", da.Revolute("z"), s.ground, one)
+    s.connect("B", da.Revolute("z"), s.ground.at(0.6, 0, 0), two)
+    s.connect("it", element, s.ground, one, two)
+    return s
+
+
+def hauled(element: Any) -> da.System:
+    s = da.System("hauled", gravity=(0, -9.81, 0))
+    sheave, bob = (s.body(name, mass=1.0, inertia=(0.1, 0.1, 0.1)) for name in ("sheave", "bob"))
+    s.connect("A", da.Revolute("z"), s.ground, sheave)
+    s.connect("guide", da.Prismatic("y"), s.ground.at(0.1, -0.5, 0), bob)
+    s.connect("it", element, s.ground, s.ground.at(-0.1, -0.5, 0), sheave, bob)
+    return s
+
+
 def coupled(element: Any, second: Any, apart: tuple[float, float, float] = (0.6, 0, 0)) -> da.System:
     s = da.System("coupled", gravity=(0, -9.81, 0))
     one, two = (s.body(name, mass=1.0, inertia=(0.1, 0.1, 0.1)) for name in ("one", "two"))
@@ -158,6 +176,9 @@ SYSTEMS: dict[str, Callable[[], da.System]] = {
     "JournalBearing": lambda: two(elements.JournalBearing(0.2, 0.01, 0.2, 0.02), apart=0.0),
     "TractionFilm": lambda: two(elements.TractionFilm(0.3, 0.2, 0.1, load=10.0, **_OIL), apart=0.0, first=(-0.5, 0, 0)),
     "AlongPath": lambda: routed(elements.AlongPath(elements.Cable(1e3, 0.7), ["point", da.WrapCylinder(0.1), "point"])),
+    "PulleyRope": lambda: hauled(elements.PulleyRope(["point", da.Pulley(0.1, -1), "point"], 1e3, 1.2)),
+    "BeltDrive": lambda: belted(elements.BeltDrive([da.Pulley(0.1), da.Pulley(0.2)], 1e3, 2.0)),
+    "ChainDrive": lambda: belted(elements.ChainDrive([da.Sprocket(11, 0.05), da.Sprocket(17, 0.05)], 1e4, 38)),
     "GearMesh": lambda: meshing(elements.GearMesh((20, 60), 0.02, 1e6)),
     "BrushTyre": lambda: rolling(
         elements.BrushTyre(0.2, 1e4, load=1.0, longitudinal=1.0, cornering=1.0, friction=1.0)
@@ -189,7 +210,7 @@ SYSTEMS: dict[str, Callable[[], da.System]] = {
 _NOTHING = {
     "Free", "Joint", "Constraint", "ForceElement", "ForceConnection", "CoordinateConnection", "LoadFriction", "Arc",
     "Line", "Curve", "Offset", "SignalBlock", "Delay", "Reaction", "Road", "Sensor", "Table", "TyreData",
-    "WrapCylinder", "WrapSphere",
+    "WrapCylinder", "WrapSphere", "Pulley", "Sprocket",
 }  # fmt: skip
 
 

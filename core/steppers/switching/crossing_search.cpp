@@ -419,7 +419,7 @@ private:
     }
     return any;
   }
-  // Points between which a function changes its sign once at most. Returns how often a formula crosses zero in the step.
+  // Points between which a function changes its sign once at most. Returns how often a formula crosses zero.
   double list_points(int k, double begin) {
     const CrossingFunction &function = w.functions[at(k)];
     if (function.formula) {

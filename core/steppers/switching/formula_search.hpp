@@ -6,8 +6,8 @@
 //
 //     y0,  (ym - (1 - u)^2 y0 - u^2 y1) / (2 u (1 - u)),  y1,     u = (sm - s0) / (s1 - s0)                         (1)
 //
-// widened by parts of its width and of its bend. The formula run on these intervals is bounded there. Parts of the step in
-// which bounds hold zero are halved until they do not, or the formula is straight where it changes its sign.
+// widened by parts of its width and of its bend. The formula run on these intervals is bounded there. Parts of the step
+// in which bounds hold zero are halved until they do not, or the formula is straight where it changes its sign.
 #pragma once
 
 #include "elements/program.hpp"

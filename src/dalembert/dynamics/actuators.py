@@ -14,6 +14,7 @@ from ..closure.named_velocities import NamedVelocities, as_name_list, named_velo
 from ..connections.elements import AlongPath, HillMuscle
 from ..errors import ModelError
 from ..model import Model
+from ..model.reduced_coordinates import independent_joints
 
 __all__ = ["Actuators", "StateSamples"]
 
@@ -62,9 +63,9 @@ class Actuators:
 
     @classmethod
     def of(cls, model: Model, names: str | Iterable[str] | None, item: str) -> Actuators:
-        """Find actuators by name; default every tree joint. Modes of flexible bodies act only if named."""
+        """Find actuators by name; default every tree joint without a mimic rule. Modes act only if named."""
         if names is None:
-            return cls(named_velocities(model, model.joint_names, item=item))
+            return cls(named_velocities(model, independent_joints(model), item=item))
         joints, inputs, states = [], [], []
         for name in as_name_list(names):
             if name in model.input_names:

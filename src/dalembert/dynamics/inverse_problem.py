@@ -81,8 +81,8 @@ def inverse_dynamics(
         Consistent with the loops: see `consistent_velocities` and `consistent_accelerations`.
     actuators : names
         Joints or single velocities at which efforts act, cut joints included; inputs of elements (``"motor.effort"``)
-        or elements with one input; states of elements (``"biceps.a"``), or muscles. Default: every tree joint. Modes of
-        flexible bodies are passive unless they are named.
+        or elements with one input; states of elements (``"biceps.a"``), or muscles. Default: every tree joint
+        that mimics no other one. Modes of flexible bodies are passive unless they are named.
     weights : (m,), or dict of name to float
         Cost of each actuator if they are redundant: the sum of weight times size to the `exponent` is least.
     exponent : float

@@ -29,6 +29,7 @@ from ..closure.named_velocities import named_velocities
 from ..errors import ModelError
 from ..model import Model, as_model
 from ..model.argument_errors import checked_configuration
+from ..model.reduced_coordinates import independent_joints
 from ..numerics.rank import ROW_RANK_TOL, null_space
 from ..system import System
 
@@ -202,7 +203,8 @@ def manipulability(
     q : (nq,) or (n, nq) rad or m
         Closed configurations.
     actuators : names
-        Joints or velocities, cut ones as well; default those of the tree. In a mechanism with loops others follow.
+        Joints or velocities, cut ones as well; default those of the tree without mimic rules. In a mechanism with
+        loops others follow.
     dynamic : bool
         Use accelerations by efforts of the actuators instead of velocities by velocities.
     t : float, s
@@ -230,7 +232,9 @@ def manipulability(
 
 def _jacobian(model: Model, marker: Any, q: Array, actuators: Any, dynamic: bool, t: float) -> Array:
     """Return J (6, m) from actuated velocities, or efforts, to the marker's velocity, or acceleration."""
-    acting = named_velocities(model, model.joint_names if actuators is None else actuators, item="manipulability")
+    acting = named_velocities(
+        model, independent_joints(model) if actuators is None else actuators, item="manipulability"
+    )
     C, J = acting.rows(q), model.jacobian(marker, q)
     if dynamic:
         return np.asarray(J @ model._d_dynamics([9], q, np.zeros(model.nv), t=t)[0] @ C.T)

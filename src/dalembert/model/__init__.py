@@ -8,6 +8,7 @@ from .history import History
 from .kernel_results import Derivatives, Dynamics, DynamicsDerivatives, Energy, ForceEnergy, Pose
 from .mass_factor import Factor
 from .model import Model, as_model
+from .reduced_coordinates import ReducedCoordinates
 from .sampled_control import SampledControl, SampledForces
 from .state import State
 from .thread_count import set_threads, threads
@@ -26,6 +27,7 @@ __all__ = [
     "History",
     "Model",
     "Pose",
+    "ReducedCoordinates",
     "SampledControl",
     "SampledForces",
     "SelfStress",

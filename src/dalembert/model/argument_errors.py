@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar
 
@@ -34,17 +34,18 @@ Found = TypeVar("Found")
 
 def reraise_with_method_name(method: Callable[Args, Found]) -> Callable[Args, Found]:
     """Name the public method in errors of the kernels that it calls."""
+    name = method.__name__.removeprefix("_").removesuffix("_with_loops")
 
     @wraps(method)
     def call(*args: Args.args, **more: Args.kwargs) -> Found:
         try:
             return method(*args, **more)
         except ModelError as error:
-            if error.item == method.__name__ or " " in error.item:
+            if error.item == name or " " in error.item:
                 raise
-            raise ModelError(method.__name__, error.field, error.value, error.remedy) from None
+            raise ModelError(name, error.field, error.value, error.remedy) from None
         except SingularityError as error:
-            raise SingularityError(f"{method.__name__}: {str(error).partition(': ')[2]}") from None
+            raise SingularityError(f"{name}: {str(error).partition(': ')[2]}") from None
 
     return call
 
@@ -140,18 +141,16 @@ def _explain_not(model: Model, conditions: Any) -> str:
     return f"they belong to another model, of system {owner.system.name!r}: make them with this model's conditions(...)"
 
 
-def raise_loops_unsupported(model: Model, kernel: str) -> NoReturn:
-    """Raise the error of a kernel that supports open systems only."""
-    names = listed(dict.fromkeys(model.constraint_connections))
+def raise_loops_unsupported(model: Model, kernel: str, connections: Iterable[str]) -> NoReturn:
+    """Raise the error of a kernel that supports open systems and mimic joints only."""
+    names = listed(connections)
     instead = {
         "inverse_dynamics": "Use da.inverse_dynamics(model, q, v, a, actuators=[...])",
         "reactions": "Use connection_loads(q, v, tau)",
     }.get(kernel, "Use forward_dynamics, mixed_dynamics, connection_loads or da.inverse_dynamics, which support loops")
-    follows = any(coupling.element.kind == "Mimic" for coupling in model.forest.couplings)
-    mimics = " (mimic joints: clear system.mimics)" if follows else ""
     raise TopologyError(
         f"{kernel}: it supports open systems only, and the system has closed loops or constraints: {names}. {instead}, "
-        f"or remove these connections{mimics} to evaluate the open system."
+        "or remove these connections to evaluate the open system."
     )
 
 

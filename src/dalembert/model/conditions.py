@@ -21,8 +21,7 @@ from .compiled_control import CompiledControl, as_compiled_control
 from .control_sequence import ControlSequence
 from .drive_targets import driven_dof
 from .history import History
-from .sampled_control import SampledControl, SampledForces
-from .sampled_loads import SampledLoads
+from .sampled_control import SampledControl, SampledForces, SampledLoads
 from .variants import make_variant
 
 if TYPE_CHECKING:

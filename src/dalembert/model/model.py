@@ -33,6 +33,14 @@ from .history import History
 from .kernel_results import Derivatives, DynamicsDerivatives, Energy, ForceEnergy, Pose
 from .mass_factor import Factor, sparse_mass_matrix
 from .model_names import NamedModel
+from .reduced_coordinates import (
+    MimicRules,
+    ReducedCoordinates,
+    d_bare_forward_dynamics,
+    inverse_dynamics,
+    mimic_rules,
+    rule_efforts,
+)
 from .sampled_control import SampledControl
 from .variants import make_variant
 
@@ -396,22 +404,24 @@ class Model(NamedModel):
         t, x, inputs, conditions
             As in `forward_dynamics`.
         bare : bool
-            The tree alone, for open systems.
+            The tree and its mimic joints alone, without other loops.
 
         Returns
         -------
         da_dq, da_dv, da_dtau : each (nv, nv) or (B, nv, nv)
             Column k of da_dq is the derivative along the k-th direction of the tangent space: q moves as
-            ``integrate(q, h * e_k)`` does. The last, of open systems, is the inverse of the mass matrix.
+            ``integrate(q, h * e_k)`` does. The last, of open systems, is the inverse of the mass matrix; of mimic
+            joints B (B^T M B)^-1 B^T, see `reduced`.
         """
-        if bare and self.nc:
-            refusals.raise_loops_unsupported(self, "d_forward_dynamics")
         as_it_is = t is None and x is None and inputs is None and conditions is None
-        if as_it_is and (bare or self._is_plain):
-            return self._d_forward_dynamics(q, v, tau, loads=loads)
         more: dict[str, Any] = {"t": t, "x": x, "inputs": inputs, "conditions": conditions}
         if bare:
-            self.forward_dynamics(q, v, **more, bare=True)  # checks the arguments
+            if not as_it_is:
+                self.forward_dynamics(q, v, **more, bare=True)  # checks the arguments
+            rules = self._mimic_rules("d_forward_dynamics")
+            if rules:
+                return d_bare_forward_dynamics(self, rules, q, v, tau, loads)
+        if bare or (as_it_is and self._is_plain):
             return self._d_forward_dynamics(q, v, tau, loads=loads)
         by_q, by_v, by_tau = self._d_dynamics([0, 3, 9], q, v, tau=tau, loads=loads, **more)
         return by_q, by_v, by_tau
@@ -431,7 +441,7 @@ class Model(NamedModel):
         conditions: Conditions | None = None,
         bare: bool = False,
     ) -> tuple[Array, Array, Array]:
-        """Return the exact derivatives of inverse dynamics, for open systems.
+        """Return the exact derivatives of inverse dynamics, for open systems, with mimic joints too.
 
         Parameters
         ----------
@@ -450,18 +460,43 @@ class Model(NamedModel):
         dtau_dq, dtau_dv, dtau_da : each (nv, nv) or (B, nv, nv)
             Column k of dtau_dq is the derivative along the k-th direction of the tangent space: q moves
             as ``integrate(q, h * e_k)`` does. The last is the mass matrix, unless connection loads are inputs of
-            elements; then all three are computed by differences.
+            elements; then all three are computed by differences. With mimic joints the rows of followers are zero, and
+            those of leaders contain theirs; for derivatives by independent coordinates alone see `reduced`.
         """
-        if self.nc:
-            refusals.raise_loops_unsupported(self, "d_inverse_dynamics")
+        rules = self._mimic_rules("d_inverse_dynamics", conditions)
         as_it_is = t is None and x is None and inputs is None and conditions is None
-        if as_it_is and (bare or self._is_plain):
-            return self._d_inverse_dynamics(q, v, a, loads=loads)
         more: dict[str, Any] = {"t": t, "x": x, "inputs": inputs, "conditions": conditions}
-        if bare:
+        if bare and not as_it_is:
             self.inverse_dynamics(q, v, a, **more, bare=True)  # checks the arguments
-            return self._d_inverse_dynamics(q, v, a, loads=loads)
-        return self._d_required_forces(q, v, a, loads=loads, **more)
+        if bare or (as_it_is and not (self.compiled.elements.elements or self.drives)):
+            found = self._d_inverse_dynamics(q, v, a, loads=loads)
+        else:
+            found = self._d_required_forces(q, v, a, loads=loads, **more)
+        if rules is None:
+            return found
+        by_q, by_v, by_a = (np.asarray(rules.efforts @ block) for block in found)
+        return by_q, by_v, by_a
+
+    @property
+    def reduced(self) -> ReducedCoordinates:
+        """Kernels in the coordinates that mimic joints leave independent."""
+        return _reduced(self)
+
+    def _mimic_rules(self, kernel: str, conditions: Conditions | None = None) -> MimicRules | None:
+        """Return the maps of mimic joints, None for open systems; refuse all other loops."""
+        if not self.nc:
+            return None
+        rules = mimic_rules(self, conditions)
+        if rules.open_names:
+            refusals.raise_loops_unsupported(self, kernel, rules.open_names)
+        return rules
+
+    @refusals.reraise_with_method_name
+    def _inverse_dynamics_with_loops(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, **how: Any) -> Array:
+        """Return the result of `inverse_dynamics` with mimic joints; called by the core where there are rows."""
+        rules = self._mimic_rules("inverse_dynamics", how.get("conditions"))
+        assert rules is not None
+        return inverse_dynamics(self, rules, q, v, a, how)
 
     @cached_property
     def _is_plain(self) -> bool:
@@ -628,11 +663,14 @@ class Model(NamedModel):
         -------
         F : (nb, 6) or (B, nb, 6) N m and N
             [moment; force] about the second marker's origin, in the order of `joint_names`. It includes
-            the joint forces that drive the motion: the component along a degree of freedom is tau.
+            the joint forces that drive the motion: the component along a degree of freedom is tau. At a mimic joint
+            it is the effort of its rule.
         """
-        if self.nc:
-            refusals.raise_loops_unsupported(self, "reactions")
-        return self._loads_of_motion(q, v, a, loads=loads, **more)
+        rules = self._mimic_rules("reactions", more.get("conditions"))
+        if rules is None:
+            return self._loads_of_motion(q, v, a, loads=loads, **more)
+        lam = rule_efforts(self, rules, q, v, a, {"loads": loads, **more})
+        return self._loads_of_motion(q, v, a, loads=loads, lam=lam, **more)[..., : self.nb, :]
 
     @refusals.reraise_with_method_name
     def multipliers(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, **more: Any) -> Array:
@@ -837,6 +875,12 @@ class Model(NamedModel):
         """
         where = checked_configuration(self, "motions_without_inertia", q)
         return motions_without_inertia(self, self.compiled.names, where, self.massless_dof(where))
+
+
+@cached_per_model
+def _reduced(model: Model) -> ReducedCoordinates:
+    """Return the reduced coordinates of a model."""
+    return ReducedCoordinates(model)
 
 
 @cached_per_model

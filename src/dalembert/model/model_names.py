@@ -280,6 +280,10 @@ class NamedModel(_core.Model):
         loose : bool
             The markers are points of a flexible body, whether or not the core has frames there.
         """
+        return _core.Points(*self.point_arrays(markers, loose=loose), single)
+
+    def point_arrays(self, markers: Sequence[Marker], *, loose: bool = False) -> tuple[int, Array, Array | None]:
+        """Return the data of `points`: slot in the core's list, frames (n, 12), and numbers of nodes (n, k) or None."""
         if not len(markers):
             raise ModelError("points", "markers", markers, "give one or more")
         if loose and markers[0].body.flexible is None:
@@ -288,12 +292,12 @@ class NamedModel(_core.Model):
         if not loose and places.follows(markers[0]):
             found = [self.frames.place(marker) for marker in markers]
             frames = np.array([np.concatenate([R.ravel(), p]) for _, R, p in found])
-            return _core.Points(int(found[0][0]), frames, None, single)
+            return int(found[0][0]), frames, None
         body = int(places.frame[self.forest.number[markers[0].body.name]])
         frames = np.array(
             [np.concatenate([m.rotation.ravel(), np.zeros(3) if m.arm is None else m.arm]) for m in markers]
         )
-        return _core.Points(body, frames, np.array([places.shapes_of(marker) for marker in markers]), single)
+        return body, frames, np.array([places.shapes_of(marker) for marker in markers])
 
     @checked("body")
     def nodes(self, body: str) -> _core.Points:
@@ -323,9 +327,6 @@ class NamedModel(_core.Model):
 
     def _refuse(self, kernel: str, argument: str, value: Any) -> NoReturn:
         refusals.raise_argument_error(cast("Model", self), kernel.lstrip("_"), argument, value)
-
-    def _refuse_loop_constraints(self, kernel: str, argument: str, value: Any) -> NoReturn:
-        refusals.raise_loops_unsupported(cast("Model", self), kernel.lstrip("_"))
 
     def _refuse_result(self, kernel: str, argument: str, value: Any) -> NoReturn:
         refusals.raise_result_error(cast("Model", self), kernel.lstrip("_"), value)

@@ -19,7 +19,7 @@ from .state import State
 if TYPE_CHECKING:
     from .model import Model
 
-__all__ = ["SampledControl", "SampledForces"]
+__all__ = ["SampledControl", "SampledForces", "SampledLoads"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,3 +172,29 @@ def _sampled_forces(nv: int, begin: float, times: Array, tau: Array) -> SampledF
     sampled_forces = SampledForces(nv)
     sampled_forces.fill(begin, times, tau)
     return sampled_forces
+
+
+class SampledLoads(_core.SampledLoads):
+    """Loads on bodies, constant from one time to the next; none before the first.
+
+    Parameters
+    ----------
+    times : (n,) s
+        In order.
+    loads : (n, bodies, 6) N m and N
+        [moment; force] on the bodies at their origins, world axes.
+    efforts : (n, nv + cut nv) N m or N
+        Joint forces; those of cut joints are recorded only, `loads` has what they do.
+    """
+
+    def __init__(self, times: Array, loads: Array, efforts: Array) -> None:
+        super().__init__(times, loads, efforts)
+        self.times, self.loads, self.efforts = times, loads, efforts
+
+    def efforts_at(self, t: Array) -> Array:
+        """Return the joint forces at times (k,) s, (k, nv + cut nv)."""
+        step = np.searchsorted(self.times, t, side="right") - 1
+        return np.where((step >= 0)[:, None], self.efforts[np.maximum(step, 0)], 0.0)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return SampledLoads, (self.times, self.loads, self.efforts)

@@ -186,6 +186,7 @@ class FlexibleOperators:
 
     def _place(self, sizes: list[int], coordinates: list[slice]) -> None:
         etas, rates, V = [np.zeros(0)], [np.zeros(0)], [np.zeros(6)]
+        self.etas = etas  # of ground and the bodies
         for k, joint in enumerate(self.forest.joints):
             parent, nm, element = int(self.forest.parent[k]), sizes[k], joint.element
             q, v = self.q[coordinates[k]], self.v[self.rows[k]]

@@ -238,7 +238,7 @@ def simulate(
     external = is_external_method(method)
     choice = choose_contact(model, contact, error, impacts=impacts)
     notes += choice.notes
-    if choice.soft and model.contacts is not None:
+    if (choice.soft or choice.rigid) and model.contacts is not None:
         notes += model.contacts.notes
     if not choice.soft:
         model = without_soft_contacts(model)

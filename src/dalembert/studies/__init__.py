@@ -7,18 +7,23 @@ from .optimization.synthesis import Linkage, Synthesis, synthesize
 from .optimization.trajectory_optimization import OptimalMotion, optimal_motion
 from .sensitivities.sensitivity import Sensitivity, sensitivity
 from .sweeps.cases import Case
+from .sweeps.comparison import CampaignComparison, compare
+from .sweeps.study import Study
 from .sweeps.sweep import load_sweep, sweep
 from .uncertainties import Uncertainty, uncertainty
 
 __all__ = [
+    "CampaignComparison",
     "Case",
     "Linkage",
     "OptimalMotion",
     "Optimum",
     "ParameterFit",
     "Sensitivity",
+    "Study",
     "Synthesis",
     "Uncertainty",
+    "compare",
     "fit",
     "load_sweep",
     "optimal_motion",

@@ -61,6 +61,24 @@ def test_an_overlap_at_the_start_is_an_error() -> None:
         da.simulate(box, 1.0, contact="steps")
 
 
+@pytest.mark.parametrize("contact", ["events", "steps"])
+def test_choices_by_rule_are_noted(contact: str) -> None:
+    s = da.System("rules")
+    corners = 0.1 * np.array([(x, y, z) for z in (0, 1) for x, y in ((0, 0), (2, 0), (2, 1), (1, 1), (1, 2), (0, 2))])
+    flat = [(0, 1, 2), (0, 2, 3), (0, 3, 5), (3, 4, 5)]
+    sides = [(i, (i + 1) % 6) for i in range(6)]
+    faces = [(a, c, b) for a, b, c in flat] + [(a + 6, b + 6, c + 6) for a, b, c in flat]
+    faces += [each for i, j in sides for each in ((i, j, j + 6), (i, j + 6, i + 6))]
+    steel, rubber = da.Surface(friction=0.2, name="steel"), da.Surface(friction=0.9, name="rubber")
+    angle = s.body("angle", da.mesh((corners, faces), mass=1.0), surface=steel)
+    box = s.body("box", da.box(0.1, 0.1, 0.1, mass=1.0), surface=rubber)
+    s.place(box, position=(0, 0, 0.5))
+    s.contact("pair", angle, box)
+    notes = da.simulate(s, 0.01, contact=contact).notes
+    assert any("angle: a mesh is not convex; its hull touches, 1.17 of its volume" in note for note in notes)
+    assert any("'steel' and 'rubber' have no pair: smaller friction 0.2 taken" in note for note in notes)
+
+
 def test_overlaps_among_all_bodies_are_left_out() -> None:
     """As of the links of a robot, whose shapes overlap at joints that are no neighbours."""
     s = da.System("robot")

@@ -26,6 +26,7 @@ from .geometric import (
     RollingDisc,
     RollingSphere,
 )
+from .mimic import Mimic
 from .ropes import Rope
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "KinematicChain",
     "KnifeEdge",
     "Line",
+    "Mimic",
     "Offset",
     "Parallel",
     "Perpendicular",

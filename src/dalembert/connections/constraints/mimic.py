@@ -15,9 +15,11 @@ __all__ = ["Mimic"]
 class Mimic:
     """Joint coordinate as a linear function of another one: q = multiplier * q_joint + offset.
 
-    Stored in ``System.mimics`` under the name of the following joint, as read from a model file. A compiled model
-    contains it as a coupling of the two coordinates, ``"follower.mimic"``. Delete it from ``System.mimics`` before
-    compiling to let the joint move freely.
+    Stored in ``System.mimics`` under the name of the following joint, as read from a model file or set by a user:
+    ``s.mimics["thumb"] = da.Mimic("finger", -1.5)``. A compiled model contains it as a coupling of the two coordinates,
+    ``"follower.mimic"``; all kernels, inverse dynamics and derivatives included, work with it, and ``model.reduced``
+    has them without the coordinates of followers. Delete it from ``System.mimics`` before compiling to let the joint
+    move freely.
 
     Attributes
     ----------

@@ -14,7 +14,7 @@ from .built_in import (
     SpringDamper,
     TorsionSpring,
 )
-from .compound import Compound
+from .compounds import Compound
 from .contacts import CylinderPlaneContact, PointPlaneContact, SpherePlaneContact, SphereSphereContact
 from .element import Element, SignalBlock
 from .fields import Drag, Field, InverseSquare
@@ -24,6 +24,7 @@ from .linear_systems import StateSpace, TransferFunction
 from .lubrication import JournalBearing, TractionFilm
 from .muscles import MillardMuscle
 from .paths import AlongPath, WrapCylinder, WrapSphere
+from .pulleys import BeltDrive, ChainDrive, Pulley, PulleyRope, Sprocket
 from .roads import Road
 from .signals import Delay, Reaction, Sensor
 from .springs import BumpStop, Bushing, Cable, GasSpring, HydraulicSpring, Ligament, NonlinearSpring
@@ -34,10 +35,12 @@ from .viscoelastic import GeneralizedMaxwell, KelvinVoigt, Maxwell, Zener
 __all__ = [
     "AlongPath",
     "BeamElement",
+    "BeltDrive",
     "BrushTyre",
     "BumpStop",
     "Bushing",
     "Cable",
+    "ChainDrive",
     "Compound",
     "CoulombFriction",
     "CylinderPlaneContact",
@@ -71,6 +74,8 @@ __all__ = [
     "NonlinearSpring",
     "PointPlaneContact",
     "PositionServo",
+    "Pulley",
+    "PulleyRope",
     "Reaction",
     "Road",
     "Sensor",
@@ -78,6 +83,7 @@ __all__ = [
     "SpherePlaneContact",
     "SphereSphereContact",
     "SpringDamper",
+    "Sprocket",
     "StateSpace",
     "StribeckFriction",
     "Table",

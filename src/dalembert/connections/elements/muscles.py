@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
 
 from ...checks import checked, finite_number, not_negative, positive, set_fields
 from ...errors import ModelError
@@ -212,4 +211,6 @@ class MillardMuscle(Element):
         if missing(low) > 0 or missing(high) < 0:
             remedy = "no fiber length from 0.2 to 2 is at rest there: change the length, or the slack length"
             raise ModelError("MillardMuscle.resting_fiber", "length", length, remedy)
+        from scipy.optimize import brentq
+
         return float(brentq(missing, low, high, xtol=1e-13))

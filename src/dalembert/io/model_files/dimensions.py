@@ -103,6 +103,16 @@ _OWN: dict[str, dict[str, str]] = {
         "helix_angle": "rad", "backlash": "m", "center_distance": "m", "friction": "", "slip_speed": "m/s", "droop": "",
         "width": "m", "addendum": "",
     },
+    "Pulley": {"radius": "m", "side": "", "friction": "", "groove": "rad", "least": "rad"},
+    "Sprocket": {"teeth": "", "pitch": "m", "side": "", "phase": "rad", "least": "rad"},
+    "PulleyRope": {
+        "route": "", "stiffness": "N", "damping": "N s", "tension": "N", "positions": "m", "feed": "m/s",
+        "density": "kg/m", "gravity": "m/s2",
+    },
+    "BeltDrive": {
+        "route": "", "stiffness": "N", "damping": "N s", "tension": "N", "positions": "m", "density": "kg/m",
+    },
+    "ChainDrive": {"route": "", "stiffness": "N", "links": "", "damping": "N s", "positions": "m"},
     "WrapCylinder": {"radius": "m", "least": "rad"}, "WrapSphere": {"radius": "m"},
     "Road": {"footprint": "m", "grip": ""}, "Road.rough": {"length": "m", "spacing": "m", "grip": ""},
     "GeneralizedMaxwell": {"terms": ""}, "JointFriction": {"coefficient": ""},

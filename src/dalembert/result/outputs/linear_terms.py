@@ -155,6 +155,13 @@ class _Probe(Motion):
         """Whether there is a control."""
         return self.control
 
+    @property
+    def joint_efforts(self) -> Array:
+        """Efforts of stops and friction beside rigid contact: none without contacts."""
+        if self.at.contact_sources:
+            raise _NotLinear
+        return np.zeros((self.count, self.at.model.nv + self.at.model.compiled.names.cut_nv))
+
     def part(self, name: str) -> Array:
         """Return a part of the report."""
         return self._numbers(name, self.at.part(name).shape[1:])

@@ -16,7 +16,7 @@ from ...connections.joints import Joint
 from ...errors import ModelError
 from ...model import Conditions, Dynamics, Energy, Model, Pose
 from ...model.drive_targets import driven_dof, driven_row
-from ...model.sampled_loads import SampledLoads
+from ...model.sampled_control import SampledLoads
 from ..contact_points import ContactPoints, ContactSource
 
 __all__ = ["ConditionsByTime", "Motion", "Periods", "single_period"]

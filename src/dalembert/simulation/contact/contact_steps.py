@@ -14,7 +14,7 @@ from ...arrays import Array, BoolArray, IndexArray
 from ...compile.contacts import ContactTables
 from ...errors import GradientError, ModelError
 from ...model import Conditions, Model, State
-from ...model.sampled_loads import SampledLoads
+from ...model.sampled_control import SampledLoads
 from ...result.contact_points import ContactExchanges, ContactPoints, least_norm_shares
 from ...result.contact_scene import contact_scene, make_scene, scene_points
 from ...result.outputs.units import rate_unit

@@ -96,12 +96,10 @@ class SoftContacts:
         nodes, weights = np.polynomial.legendre.leggauss(QUADRATURE_POINTS)
         h = np.diff(times)
         at = (times[:-1, None] + h[:, None] * (nodes + 1.0) / 2.0).ravel()
-        points, damped = self._evaluate(*result._states(at))
+        points, damped, friction = self._evaluate(*result._states(at))
         step = points.time // QUADRATURE_POINTS
         share = h[step] * weights[points.time % QUADRATURE_POINTS] / 2.0
-        along = (points.force * points.normal).sum(axis=1)
-        tangential = np.linalg.norm(points.force - along[:, None] * points.normal, axis=1)
-        rubbed = np.where(points.state == SLIDES, tangential * points.slip, 0.0)
+        rubbed = np.where(points.state == SLIDES, friction * points.slip, 0.0)
         return ContactExchanges(
             times[step],
             times[step + 1],
@@ -112,8 +110,8 @@ class SoftContacts:
             damped * share,
         )
 
-    def _evaluate(self, q: Array, v: Array, x: Array) -> tuple[ContactPoints, Array]:
-        """Return the points at states, and the power, W, that the damping of each dissipates."""
+    def _evaluate(self, q: Array, v: Array, x: Array) -> tuple[ContactPoints, Array, Array]:
+        """Return the points at states, the power, W, that the damping of each dissipates, and its friction, N."""
         model, tables = self.model, self.model.contacts
         assert tables is not None
         frames = _ShapeFrames(model, q, v)
@@ -152,12 +150,13 @@ class SoftContacts:
                     names[:, 1].astype(np.int64),
                 )
             )
-            losses.append(found[:, 11])
+            losses.append(found[:, 11:13])
         if not parts:
-            return ContactPoints.none(), np.zeros(0)
+            return ContactPoints.none(), np.zeros(0), np.zeros(0)
         order = np.argsort(np.concatenate([part.time for part in parts]), kind="stable")
         whole = ContactPoints.joined(parts)
-        return whole, np.concatenate(losses)[order]
+        damped, friction = np.concatenate(losses)[order].T
+        return whole, damped, friction
 
 
 class _ShapeFrames:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...arrays import Array, IndexArray
 from ...connections.elements.built_in import ForceConnection
-from ...connections.elements.compound import Compound
+from ...connections.elements.compounds import Compound
 from ...connections.elements.element import Element
 from ...connections.elements.signals import MEASURES
 from ...connections.formulas.dependencies import inputs_of

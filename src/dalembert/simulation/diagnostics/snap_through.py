@@ -15,7 +15,7 @@ import numpy as np
 
 from ... import _core
 from ...arrays import Array, IndexArray
-from ...connections.elements.compound import Compound
+from ...connections.elements.compounds import Compound
 from ...connections.elements.implicit_laws import slopes_of_unknowns, solved_from, weakest_direction
 from ...connections.elements.signals import Reaction
 from ...errors import SingularityError

@@ -112,7 +112,7 @@ class Live:
             model = with_soft_stops(model, state, begin)
         choice = choose_contact(model, contact, item="Live", by_events=False)
         notes += choice.notes
-        if choice.soft and model.contacts is not None:
+        if (choice.soft or choice.rigid) and model.contacts is not None:
             notes += model.contacts.notes
         if not choice.soft:
             model = without_soft_contacts(model)

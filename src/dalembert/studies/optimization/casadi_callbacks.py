@@ -1,4 +1,4 @@
-"""CasADi callbacks of a nonlinear program: values and sparse first derivatives.
+"""CasADi callbacks of a nonlinear program: values, sparse first derivatives and, if given, second ones.
 
 IPOPT asks for the objective, the rows and the derivatives of either one after another at the same point: the last ones
 are kept.
@@ -15,7 +15,7 @@ import scipy.sparse as sparse
 from ...arrays import Array, IndexArray
 from .solvers import NonlinearProgram
 
-__all__ = ["both"]
+__all__ = ["both", "curvature"]
 
 
 def both(program: NonlinearProgram, count: int) -> Any:
@@ -25,7 +25,7 @@ def both(program: NonlinearProgram, count: int) -> Any:
     pattern = _pattern(program, count)
     of_objective = pattern.indices == 0
     rows, columns = pattern.indices - 1, np.repeat(np.arange(count), np.diff(pattern.indptr))
-    filled = casadi.Sparsity(*pattern.shape, pattern.indptr.tolist(), pattern.indices.tolist())
+    filled = _sparsity(pattern)
 
     class Slopes(casadi.Callback):  # type: ignore[misc]
         def __init__(self, name: str, options: Any) -> None:
@@ -90,6 +90,45 @@ def both(program: NonlinearProgram, count: int) -> Any:
     return Both()
 
 
+def curvature(program: NonlinearProgram, count: int) -> Any:
+    """Return the function x, p, sigma, by -> second derivatives of sigma f + by . g, their upper triangle."""
+    import casadi
+
+    assert program.curvature is not None
+    rows = len(program.low)
+    filled = _sparsity(program.curvature(_inner(program), 1.0, np.ones(rows)))
+
+    class Curvature(casadi.Callback):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.construct("curvature", {})
+
+        def get_n_in(self) -> int:
+            return 4
+
+        def get_n_out(self) -> int:
+            return 1
+
+        def get_name_in(self, i: int) -> str:
+            return ("x", "p", "lam_f", "lam_g")[i]
+
+        def get_name_out(self, i: int) -> str:
+            return "triu_hess_gamma_x_x"
+
+        def get_sparsity_in(self, i: int) -> Any:
+            return casadi.Sparsity.dense((count, 0, 1, rows)[i], 1)
+
+        def get_sparsity_out(self, i: int) -> Any:
+            return filled
+
+        def eval(self, arguments: Any) -> Any:
+            z, _, sigma, by = (np.array(argument).ravel() for argument in arguments)
+            found = program.curvature(z, float(sigma[0]), by)  # type: ignore[misc]
+            return [casadi.DM(filled, found.data)]
+
+    return Curvature()
+
+
 class _Last:
     """Result of a function at the last point.
 
@@ -123,9 +162,21 @@ def _entries(J: Any, rows: IndexArray, columns: IndexArray) -> Array:
 
 def _pattern(program: NonlinearProgram, count: int) -> Any:
     """Return the sparsity pattern of the derivatives: ones at nonzero entries, row of the objective first."""
-    J = program.jacobian(0.5 * (np.clip(program.lower, -1, 1) + np.clip(program.upper, -1, 1)))
+    J = program.jacobian(_inner(program))
     below = sparse.csc_matrix(np.ones(J.shape) if isinstance(J, np.ndarray) else J)
     below.data[:] = 1.0
     whole = sparse.csc_matrix(sparse.vstack([sparse.csc_matrix(np.ones((1, count))), below]))
     whole.sort_indices()
     return whole
+
+
+def _inner(program: NonlinearProgram) -> Array:
+    """Return a point within the bounds."""
+    return np.asarray(0.5 * (np.clip(program.lower, -1, 1) + np.clip(program.upper, -1, 1)))
+
+
+def _sparsity(pattern: Any) -> Any:
+    """Return CasADi's sparsity of a matrix by columns."""
+    import casadi
+
+    return casadi.Sparsity(*pattern.shape, pattern.indptr.tolist(), pattern.indices.tolist())

@@ -13,7 +13,7 @@ stays on them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -21,6 +21,7 @@ import numpy as np
 
 from ...arrays import Array, IndexArray
 from ...model import Model
+from .collocation_curvature import Curvature
 from .solvers import NonlinearProgram
 
 __all__ = ["Transcription"]
@@ -61,6 +62,7 @@ class Transcription:
     state_scale: Array
     effort_scale: Array
     t_start: float = 0.0
+    _last: tuple[Array, Points] | None = field(default=None, init=False, repr=False)
 
     @property
     def ny(self) -> int:
@@ -112,27 +114,26 @@ class Transcription:
         tau[:, self.columns] = u
         return y[:, :nv], y[:, nv : 2 * nv], y[:, 2 * nv :], tau
 
+    def points(self, z: Array) -> Points:
+        """Return the ends and middles of all steps; those of the last z are kept."""
+        if self._last is None or not np.array_equal(self._last[0], z):
+            self._last = z.copy(), Points.of(self, z)
+        return self._last[1]
+
     def defects(self, z: Array) -> Array:
         """Return the scaled defects (2) of all steps, (K ny,)."""
-        y, u, T = self.unpacked(z)
-        h, t = T / self.steps, self.t_start + np.linspace(0, T, self.steps + 1)
-        f = self.rates(t, y, u)
-        middle = (y[:-1] + y[1:]) / 2 + h * (f[:-1] - f[1:]) / 8
-        fm = self.rates((t[:-1] + t[1:]) / 2, middle, (u[:-1] + u[1:]) / 2)
-        off = y[1:] - y[:-1] - h * (f[:-1] + 4 * fm + f[1:]) / 6
+        p = self.points(z)
+        off = p.y[1:] - p.y[:-1] - p.h * (p.f[:-1] + 4 * p.fm + p.f[1:]) / 6
         return np.asarray((off / self.state_scale).ravel())
 
     def jacobian(self, z: Array) -> Any:
         """Return the sparse Jacobian of the defects (2), (K ny, n)."""
         import scipy.sparse as sparse
 
-        y, u, T = self.unpacked(z)
         K, ny, nu = self.steps, self.ny, self.nu
-        h, t = T / K, self.t_start + np.linspace(0, T, K + 1)
-        f, (A, B) = self.rates(t, y, u), self.slopes(t, y, u)
-        middle = (y[:-1] + y[1:]) / 2 + h * (f[:-1] - f[1:]) / 8
-        tm, um = (t[:-1] + t[1:]) / 2, (u[:-1] + u[1:]) / 2
-        fm, (Am, Bm) = self.rates(tm, middle, um), self.slopes(tm, middle, um)
+        p = self.points(z)
+        h, f, fm = p.h, p.f, p.fm
+        (A, B), (Am, Bm) = p.slopes, p.middle_slopes
         eye = np.eye(ny)
         by_y0 = -eye - h / 6 * (A[:-1] + 4 * Am @ (eye / 2 + h / 8 * A[:-1]))
         by_y1 = eye - h / 6 * (A[1:] + 4 * Am @ (eye / 2 - h / 8 * A[1:]))
@@ -189,4 +190,50 @@ class Transcription:
         times = np.asarray(self.time_bounds) / self.time_scale
         lower, upper = (np.concatenate([states[k].ravel(), efforts[k].ravel(), [times[k]]]) for k in (0, 1))
         none = np.zeros(self.steps * self.ny)
-        return NonlinearProgram(self.cost, self.gradient, self.defects, self.jacobian, lower, upper, none, none)
+        curvature = Curvature(self).of
+        return NonlinearProgram(
+            self.cost, self.gradient, self.defects, self.jacobian, lower, upper, none, none, curvature=curvature
+        )
+
+
+@dataclass(eq=False)
+class Points:
+    """Ends and middles of all steps: times, states, efforts, their rates, and slopes of these where they are asked for.
+
+    Attributes
+    ----------
+    h : float, s
+    t, y, u, f : (K + 1,), (K + 1, ny), (K + 1, nu), (K + 1, ny)
+        Of the ends.
+    tm, ym, um, fm : the same of the middles, K rows
+    """
+
+    transcription: Transcription
+    h: float
+    t: Array
+    y: Array
+    u: Array
+    f: Array
+    tm: Array
+    ym: Array
+    um: Array
+    fm: Array
+
+    @classmethod
+    def of(cls, transcription: Transcription, z: Array) -> Points:
+        """Return those of scaled unknowns."""
+        y, u, T = transcription.unpacked(z)
+        h, t = T / transcription.steps, transcription.t_start + np.linspace(0, T, len(y))
+        f = transcription.rates(t, y, u)
+        tm, ym, um = (t[:-1] + t[1:]) / 2, (y[:-1] + y[1:]) / 2 + h * (f[:-1] - f[1:]) / 8, (u[:-1] + u[1:]) / 2
+        return cls(transcription, h, t, y, u, f, tm, ym, um, transcription.rates(tm, ym, um))
+
+    @cached_property
+    def slopes(self) -> tuple[Array, Array]:
+        """Derivatives of the rates at the ends by states and by efforts."""
+        return self.transcription.slopes(self.t, self.y, self.u)
+
+    @cached_property
+    def middle_slopes(self) -> tuple[Array, Array]:
+        """Derivatives of the rates at the middles by states and by efforts."""
+        return self.transcription.slopes(self.tm, self.ym, self.um)

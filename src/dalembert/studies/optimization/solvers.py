@@ -48,6 +48,8 @@ class NonlinearProgram:
     low, high : (m,)
     residuals, slopes : functions of z to (k,) and (k, n), or None
         Given if f is a sum of squares.
+    curvature : function of z (n,), sigma, by (m,) to a sparse (n, n) matrix, or None
+        Upper triangle of the second derivatives of sigma f + by . g, with the same pattern everywhere.
     """
 
     value: Callable[[Array], float]
@@ -60,6 +62,7 @@ class NonlinearProgram:
     high: Array
     residuals: Callable[[Array], Array] | None = None
     slopes: Callable[[Array], Array] | None = None
+    curvature: Callable[[Array, float, Array], Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -268,26 +271,25 @@ def _nlopt(program: NonlinearProgram, z: Array, name: str, tolerance: float, mos
 
 
 def _ipopt(program: NonlinearProgram, z: Array, tolerance: float, most: int) -> SolverResult:
-    """Solve by IPOPT as shipped with CasADi, with BFGS approximations of second derivatives."""
+    """Solve by IPOPT as shipped with CasADi; second derivatives that are not given are BFGS approximations."""
     try:
         import casadi
     except ImportError:
         raise MissingPackageError("runs of IPOPT", "casadi", "pip install 'dalembert[optimize]'") from None
-    from .casadi_callbacks import both
+    from .casadi_callbacks import both, curvature
 
     y = both(program, len(z))
     x = casadi.MX.sym("x", len(z))
     whole = y(x)
-    options = {
+    options: dict[str, Any] = {
         "print_time": False,
-        "ipopt": {
-            "print_level": 0,
-            "sb": "yes",
-            "tol": max(tolerance, 1e-10),
-            "max_iter": most,
-            "hessian_approximation": "limited-memory",
-        },
+        "ipopt": {"print_level": 0, "sb": "yes", "tol": max(tolerance, 1e-10), "max_iter": most},
     }
+    if program.curvature is None:
+        options["ipopt"]["hessian_approximation"] = "limited-memory"
+    else:
+        options["hess_lag"] = curvature(program, len(z))
+        options["ipopt"]["mu_strategy"] = "adaptive"
     solver = casadi.nlpsol("search", "ipopt", {"x": x, "f": whole[0], "g": whole[1:]}, options)
     found = solver(x0=z, lbx=program.lower, ubx=program.upper, lbg=program.low, ubg=program.high)
     stats = solver.stats()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ from ...simulation import start_state
 from ...system import System
 from .collocation import Transcription
 from .design_variables import as_bounds
-from .solvers import check_method, solve
+from .solvers import NonlinearProgram, SolverResult, check_method, solve
 
 if TYPE_CHECKING:
     import xarray
@@ -31,6 +31,7 @@ __all__ = ["OptimalMotion", "optimal_motion"]
 
 _ITEM = "optimal_motion"
 _MAX_DENSE = 150  # unknowns beyond which a sparse solver is faster than a dense one
+_MAX_QUASI_NEWTON = 300  # unknowns beyond which second derivatives are taken
 _DEFECT_TOL = 1e-7  # scaled defect below which the equations hold
 
 
@@ -141,12 +142,15 @@ def optimal_motion(
     steps : int
         Number of equal time steps.
     guess : OptimalMotion
-        Start of the search; default linear interpolation of the states and small random efforts.
+        Start of the search; default linear interpolation of the states and small random efforts, for many unknowns
+        the motion with fewer steps.
     seed : int
         Of the random efforts.
     method : str
         As in `optimize`. ``"auto"`` is ``"ipopt"`` for more than 150 unknowns if the extra ``optimize`` is installed,
-        else ``"SLSQP"``, whose time grows with the cube of their number; `message` names IPOPT where it was used.
+        else ``"SLSQP"``, whose time grows with the cube of their number; `message` names IPOPT where it was used. For
+        more than 300 unknowns IPOPT takes second derivatives of the collocation and begins, without `guess`, with the
+        motion of a fourth of the steps; else it takes BFGS approximations. Where one fails, it takes the other.
     tolerance : float
     max_iterations : int
         Iterations.
@@ -204,8 +208,44 @@ def optimal_motion(
     z = _first(program, guess, end, seed)
     whole = program.program()
     method = _chosen(method, len(z))
-    solved = solve(whole, np.clip(z, whole.lower, whole.upper), method, tolerance, int(max_iterations))
+    if method == "ipopt" and guess is None and len(z) > _MAX_QUASI_NEWTON:
+        z = _coarse(program, end, seed, tolerance, int(max_iterations), z)
+    solved = _solved(whole, np.clip(z, whole.lower, whole.upper), method, tolerance, int(max_iterations))
     return _answer(program, np.clip(solved.z, whole.lower, whole.upper), solved, tuple(efforts))
+
+
+def _solved(program: NonlinearProgram, z: Array, method: str, tolerance: float, most: int) -> SolverResult:
+    """Solve; IPOPT with second derivatives where unknowns are many, and in the other way where one has failed."""
+    if method != "ipopt":
+        return solve(program, z, method, tolerance, most)
+    ways = [program, replace(program, curvature=None)]
+    solved = None
+    for way in ways if len(z) > _MAX_QUASI_NEWTON else reversed(ways):
+        found = solve(way, z, method, tolerance, most)
+        if solved is None or found.success:
+            solved = found
+        if solved.success:
+            break
+    assert solved is not None
+    return solved
+
+
+def _coarse(
+    program: Transcription, end: Mapping[str, float], seed: int, tolerance: float, most: int, otherwise: Array
+) -> Array:
+    """Return the start of a large program: the motion with a fourth of the steps, or what is given if that fails.
+
+    Without second derivatives searches leave poor local optima more often; with them large programs take far fewer
+    iterations.
+    """
+    few = replace(program, steps=max(4, program.steps // 4))
+    part = replace(few.program(), curvature=None)
+    z = np.clip(_first(few, None, end, seed), part.lower, part.upper)
+    found = solve(part, z, "ipopt", tolerance, most)
+    if not found.success:
+        return otherwise
+    y, u, T = few.unpacked(np.clip(found.z, part.lower, part.upper))
+    return _spread(program, np.linspace(0, 1, len(y)), y, u, T)
 
 
 def _chosen(method: str, count: int) -> str:
@@ -280,12 +320,9 @@ def _first(program: Transcription, guess: OptimalMotion | None, end: Mapping[str
     """Return the start of the search: a given motion, or interpolated states and small random efforts."""
     part = np.linspace(0, 1, program.steps + 1)
     if guess is not None:
-        old = guess.t / guess.time
         y = np.concatenate([guess.q, guess.v], axis=1)
-        y = np.stack([np.interp(part, old, column) for column in y.T], axis=1)
-        y = np.concatenate([y, np.tile(program.start[y.shape[1] :], (len(part), 1))], axis=1)
-        u = np.stack([np.interp(part, old, guess.efforts[name]) for name in guess.efforts], axis=1)
-        return program.packed(y, u, guess.time)
+        y = np.concatenate([y, np.tile(program.start[y.shape[1] :], (len(y), 1))], axis=1)
+        return _spread(program, guess.t / guess.time, y, np.stack(list(guess.efforts.values()), axis=1), guess.time)
     last = program.start.copy()
     if program.model.nc:  # close the loops at the end
         there = start_state(program.model, dict(end))
@@ -296,6 +333,13 @@ def _first(program: Transcription, guess: OptimalMotion | None, end: Mapping[str
     y[1:-1, nv : 2 * nv] = (last[:nv] - program.start[:nv]) / T
     rng = random_generator(seed, item="optimal_motion", field="seed")
     u = 0.01 * program.effort_scale * rng.standard_normal((len(part), program.nu))
+    return program.packed(y, u, T)
+
+
+def _spread(program: Transcription, old: Array, y: Array, u: Array, T: float) -> Array:
+    """Return the unknowns of a motion that is given at other parts `old` of its duration."""
+    part = np.linspace(0, 1, program.steps + 1)
+    y, u = (np.stack([np.interp(part, old, column) for column in each.T], axis=1) for each in (y, u))
     return program.packed(y, u, T)
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from .blocks import CaseBlock
 from .cases import Cases, Design
-from .jobs import CaseBlock
 
 __all__ = ["CaseChunks"]
 

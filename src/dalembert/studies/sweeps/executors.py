@@ -22,8 +22,9 @@ from typing import Any, Protocol
 from ...checks import whole_number
 from ...errors import ModelError
 from ...model import set_threads
+from .blocks import CaseBlock, join
 from .cases import Cases
-from .jobs import CaseBlock, Job, carry_out, join, packed
+from .jobs import Job, carry_out, packed
 
 __all__ = ["LocalExecutor", "Place", "WorkerLost", "choose_executor"]
 

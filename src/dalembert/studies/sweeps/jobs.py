@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pickle
+import platform
 import re
 import time
+import traceback
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any
@@ -21,10 +23,14 @@ from ...motion import kinematics
 from ...simulation import Ensemble, simulate
 from ...statics import equilibrium
 from ...system import System
+from .blocks import CaseBlock, join
+from .campaign import package_version
 from .cases import Case, Cases
-from .recorded_outputs import Column, RecordedOutput, read, read_runs, rows_of, to_its_end, together
+from .recorded_outputs import Column, RecordedOutput, read, read_runs, rows_of, to_its_end
+from .store import write_in_place
+from .store_arrays import StoreAddress
 
-__all__ = ["TASKS", "CaseBlock", "Job", "StudyInterrupted", "carry_out", "join", "packed", "settle", "sorted_names"]
+__all__ = ["TASKS", "Job", "StudyInterrupted", "carry_out", "packed", "sorted_names"]
 
 TASKS: dict[str, Callable[..., Any]] = {
     "simulate": simulate,
@@ -38,17 +44,6 @@ _STARTED = ("simulate", "equilibrium", "modes", "linearize")  # tasks with start
 MAX_BATCH_SIZE = 1024  # runs in one ensemble
 MAX_BATCH_NUMBERS = 2e7  # numbers of states held in memory at once
 _ALONE = ("events", "stream", "resume", "method")  # settings that ensembles do not support, or not always
-
-
-@dataclass
-class CaseBlock:
-    """Results of several cases."""
-
-    numbers: list[int]
-    errors: list[str]  # "" for a case that finished
-    columns: dict[str, Column]
-    notes: list[str] = field(default_factory=list)
-    seconds: float = 0.0  # duration
 
 
 class StudyInterrupted(Exception):
@@ -67,12 +62,18 @@ class Job:
         Settings of the task.
     readings : tuple of RecordedOutput
         Outputs recorded of each case.
+    store : StoreAddress or None
+        Store to which workers write their results.
+    version : str
+        Version of this package that sends the job.
     """
 
     source: Any
     task: str | Callable[..., Any]
     settings: Mapping[str, Any]
     readings: tuple[RecordedOutput, ...]
+    store: StoreAddress | None = None
+    version: str = ""
 
     @property
     def side_by_side(self) -> bool:
@@ -106,9 +107,10 @@ class Job:
         answers: list[dict[str, Column] | None] = []
         errors: list[str] = []
         notes: list[str] = []
+        traces: dict[int, str] = {}
         for case in cases:
             try:
-                answer = self._answer(case)
+                answer = self.answer(case)
                 answers.append(read(to_its_end(answer), self.readings))
                 errors.append("")
                 notes += [f"case {case.number}: {note}" for note in _notes(answer)]
@@ -117,7 +119,8 @@ class Job:
             except Exception as error:
                 answers.append(None)
                 errors.append(_error_text(error))
-        return _block(cases, answers, errors, notes)
+                traces[case.number] = traceback_text(error)
+        return _block(cases, answers, errors, notes, traces)
 
     def _model(self, case: Case) -> Model:
         if isinstance(self.source, Model):
@@ -128,7 +131,7 @@ class Job:
             raise ModelError("sweep", f"answer of {what!r}", made, "it must return a System or Model")
         return as_model(made)
 
-    def _answer(self, case: Case) -> Any:
+    def answer(self, case: Case) -> Any:
         """Return the result of the task for one case."""
         model = self._model(case)
         numbers, others = sorted_names(model, self.task, case)
@@ -154,7 +157,7 @@ class Job:
             ensemble = self._ensemble(cases)
         except DalembertError as error:
             if len(cases) == 1:
-                return _block(cases, [None], [_error_text(error)], [])
+                return _block(cases, [None], [_error_text(error)], [], {cases.numbers[0]: traceback_text(error)})
             half = len(cases) // 2
             return join([self._runs(cases[:half]), self._runs(cases[half:])])
         if "interrupted" in ensemble.status:
@@ -223,41 +226,26 @@ def _error_text(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def _block(cases: Cases, answers: Sequence[dict[str, Column] | None], errors: list[str], notes: list[str]) -> CaseBlock:
+def traceback_text(error: BaseException) -> str:
+    """Return the traceback of an error, without the frame that caught it."""
+    frames = error.__traceback__.tb_next if error.__traceback__ is not None else None
+    return "".join(traceback.format_exception(type(error), error, frames))
+
+
+def _block(
+    cases: Cases,
+    answers: Sequence[dict[str, Column] | None],
+    errors: list[str],
+    notes: list[str],
+    traces: dict[int, str],
+) -> CaseBlock:
     single = [
         CaseBlock([number], [error], {label: rows_of(column) for label, column in (answer or {}).items()})
         for number, answer, error in zip(cases.numbers, answers, errors, strict=True)
     ]
     block = join(single)
-    block.notes = notes
+    block.notes, block.traces = notes, traces
     return block
-
-
-def settle(block: CaseBlock, dims: dict[str, tuple[str, ...]]) -> CaseBlock:
-    """Return a block whose values have the dimensions of earlier blocks; cases that differ are marked failed."""
-    for label, column in list(block.columns.items()):
-        if dims.setdefault(label, column.dims) != column.dims:
-            message = (
-                f"ModelError: {label!r} has the dimensions {column.dims} in this case and {dims[label]} in other cases"
-            )
-            block.errors = [error or message for error in block.errors]
-            block.columns = {}
-            break
-    return block
-
-
-def join(blocks: Sequence[CaseBlock]) -> CaseBlock:
-    """Concatenate blocks."""
-    dims: dict[str, tuple[str, ...]] = {}
-    blocks = [settle(block, dims) for block in blocks]
-    numbers = [number for block in blocks for number in block.numbers]
-    errors = [error for block in blocks for error in block.errors]
-    notes = list(dict.fromkeys(note for block in blocks for note in block.notes))
-    labels = dict.fromkeys(label for block in blocks for label in block.columns)
-    columns = {}
-    for label in labels:
-        columns[label] = together([(block.columns.get(label), len(block.numbers)) for block in blocks])
-    return CaseBlock(numbers, errors, columns, notes)
 
 
 def packed(job: Job) -> bytes:
@@ -267,7 +255,7 @@ def packed(job: Job) -> bytes:
     except ImportError:
         way = pickle
     try:
-        return bytes(way.dumps(job))
+        return bytes(way.dumps(replace(job, version=package_version())))
     except Exception as error:
         remedy = f"it cannot be sent to another process ({error}): define functions at the top of a module"
         if way is pickle:
@@ -287,5 +275,10 @@ def _unpacked(job: bytes) -> Job:
 
 
 def carry_out(job: bytes, cases: Cases) -> CaseBlock:
-    """Run cases of a serialized job in a worker process."""
-    return _unpacked(job).run(cases)
+    """Run cases of a serialized job in a worker process, which writes the results to the store of the job."""
+    given = _unpacked(job)
+    if given.version != package_version():
+        remedy = f"the client has dalembert {given.version}, this worker {package_version()}: install the same version"
+        raise ModelError("sweep", "worker", platform.node(), remedy)
+    block = given.run(cases)
+    return block if given.store is None else write_in_place(given.store, block)

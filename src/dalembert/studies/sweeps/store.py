@@ -1,16 +1,18 @@
 """Zarr store of a study, written block by block, so that a stopped study can be resumed.
 
-Values of all cases are stored in float64 arrays, one row for each case. ``log.jsonl`` has a line for each block: its
-cases, their errors, and a checksum of its values. A block is valid once its line is complete; a block whose values do
-not match the checksum is run again.
+``study.json`` describes the campaign, with a checksum: model, task, settings, recorded outputs, cases and provenance.
+Values of all cases are arrays over the axes of the study (`store_arrays`); the log (`store_log`) tells which of them
+are valid. Workers that see the folder write their blocks themselves.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-from collections.abc import Mapping
+import time
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -19,79 +21,207 @@ import numpy as np
 from ...errors import FileError
 from ...files.file_locks import FileLock
 from ...result.storage.columns import require
-from ...result.storage.zarr_stores import check_metadata, store_note
+from .blocks import CaseBlock, join, settle
 from .cases import Axis, Design
-from .datasets import MemoryStore, ordered
-from .jobs import CaseBlock, join
+from .datasets import MemoryStore, coordinates_of
 from .recorded_outputs import Column
+from .store_arrays import StoreAddress, StoreArrays, part_of, read_sealed, rows_by_chunk, write_sealed
+from .store_log import LoggedBlock, append_line, read_log, row_seals
 
-__all__ = ["Store", "design_of", "read_note", "stored"]
+__all__ = ["FORMAT", "Store", "StoredStudy", "design_of", "write_in_place"]
 
+FORMAT = 3
+FLUSH_PERIOD = 0.5  # s: single cases are collected so long before they are written
 _KEY = "dalembert_sweep"
-_FORMAT = 2  # since 2, notes and variables have checksums; 1 can be read, too
-CASES_PER_CHUNK = 256  # cases in a chunk of the store
-_VARIABLE = {
-    "place": str,
-    "dims": list,
-    "unit": str,
-    "complex": bool,
-    "coords": dict,
-}  # stored properties of each variable
+
+
+class StoredStudy:
+    """Campaign in a store: description, cases, outcomes and arrays.
+
+    Parameters
+    ----------
+    path : str or path
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self.note = read_note(self.path)
+        self.design = design_of(self.note)
+        axes = tuple(axis.name for axis in self.design.axes)
+        self.address = StoreAddress(str(self.path), self.note["key"], 0, self.design.shape, axes)
+        self.arrays = StoreArrays(self.address)
+        self.lines = read_log(self.path)
+        self.last: dict[int, LoggedBlock] = {number: line for line in self.lines for number in line.cases}
+
+    def outcomes(self) -> CaseBlock:
+        """Return numbers, errors, tracebacks and notes of all cases with an outcome, without values."""
+        numbers = sorted(self.last)
+        errors = [self.last[number].errors.get(number, "") for number in numbers]
+        traces = {number: text for number in numbers if (text := self.last[number].traces.get(number))}
+        notes = list(dict.fromkeys(note for line in self.lines for note in line.notes))
+        return CaseBlock(numbers, errors, {}, notes, traces=traces, seconds=sum(line.seconds for line in self.lines))
+
+    def good(self) -> list[int]:
+        """Return the numbers of finished cases."""
+        return [number for number in sorted(self.last) if number not in self.last[number].errors]
+
+    def damaged(self) -> Iterator[int]:
+        """Yield finished cases whose values do not match their checksums; all values are read, chunk by chunk."""
+        groups: dict[tuple[tuple[str, tuple[int, ...]], ...], list[int]] = {}
+        for number in self.good():
+            shapes = tuple((label, tuple(inner)) for label, inner in self.last[number].columns.items())
+            groups.setdefault(shapes, []).append(number)
+        for shapes, numbers in groups.items():
+            if any(label not in self.arrays.variables for label, _ in shapes):
+                yield from numbers
+                continue
+            largest = max((int(np.prod(inner)) for _, inner in shapes), default=1)
+            step = max(1, (1 << 22) // max(1, largest))
+            readers = {label: _RowReader(self.arrays, label) for label, _ in shapes}
+            for begin in range(0, len(numbers), step):
+                some = numbers[begin : begin + step]
+                columns = [(label, readers[label].rows(some, inner)) for label, inner in shapes]
+                places = {number: k for k, number in enumerate(some)}
+                seals = row_seals(len(some), columns)
+                for number in some:
+                    line = self.last[number]
+                    if line.seals[line.cases.index(number)] != seals[places[number]]:
+                        yield number
+
+    def missing_chunk(self) -> int | None:
+        """Return a finished case whose chunk has no file, None if there is none; no values are read."""
+        wanted: dict[tuple[str, tuple[int, ...]], int] = {}
+        good = self.good()
+        if not good:
+            return None
+        at = np.stack(np.unravel_index(good, self.design.shape), axis=1)
+        for label in self.arrays.variables:
+            chunks = self.arrays.array(label).chunks[: len(self.design.shape)]
+            own = at // np.array(chunks)
+            for row, number in zip(own.tolist(), good, strict=True):
+                if label in self.last[number].columns:
+                    wanted.setdefault((label, tuple(row)), number)
+        for (label, chunk), number in wanted.items():
+            inner = self.arrays.array(label).shape[len(self.design.shape) :]
+            if 0 in inner:
+                continue
+            if not self.arrays.chunk_file(label, (*chunk, *(0 for _ in inner))).is_file():
+                return number
+        return None
+
+    def whole(self) -> CaseBlock:
+        """Return all results as one block, with the values in memory."""
+        found = self.outcomes()
+        for label, known in self.arrays.variables.items():
+            array = self.arrays.array(label)
+            values = np.asarray(array[...]).reshape(len(self.design), *array.shape[len(self.design.shape) :])
+            coords = {name: np.array(place) for name, place in known["coords"].items()}
+            found.columns[label] = Column(tuple(known["dims"]), values[found.numbers], known["unit"], coords)
+        return found
+
+
+class _RowReader:
+    """Reader of rows of a variable; NaN in damaged chunks, which are listed."""
+
+    def __init__(self, arrays: StoreArrays, label: str) -> None:
+        self.array, self.shape = arrays.array(label), arrays.shape
+        self._chunk: tuple[Any, Any] = (None, None)
+
+    def rows(self, numbers: Sequence[int], inner: Sequence[int]) -> Any:
+        """Return the values of cases, (n, *inner)."""
+        values = np.full((len(numbers), *inner), np.nan, dtype=self.array.dtype)
+        room = tuple(slice(0, n) for n in inner)
+        for chunk, region, local, rows in rows_by_chunk(self.shape, self.array.chunks[: len(self.shape)], numbers):
+            if self._chunk[0] != (chunk, room):
+                self._chunk = ((chunk, room), part_of(self.array, region, room))
+            values[rows] = self._chunk[1][local]
+        return values
 
 
 class Store(MemoryStore):
-    """Store of a study on disk.
+    """Store of a study on disk, held by one call of `sweep` at a time.
 
     Parameters
     ----------
     path : str or path
         A new folder, or the folder of the same study.
-    identity : dict
-        Fingerprints of the model, the varied names, the task, its settings and the recorded outputs.
+    description : dict
+        Description of the campaign, see `campaign.describe`.
     design : Design
         All cases.
     retry : bool
         Whether failed cases are run again.
+    differences : function of two descriptions
+        Return an error text if a stored description is that of another study, else "".
+    provenance : dict
+        Versions, platform, instruction set and date of this call.
     """
 
-    def __init__(self, path: str | os.PathLike[str], identity: Mapping[str, str], design: Design, retry: bool) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        description: dict[str, Any],
+        design: Design,
+        retry: bool,
+        differences: Any,
+        provenance: Mapping[str, Any],
+    ) -> None:
         super().__init__()
-        self.zarr = require("zarr")
-        self.path, self.count = Path(path), len(design)
-        self._begin(dict(identity), design)
+        require("zarr")
+        self.path, self.design = Path(path), design
+        self._begin(description, differences, provenance)
         self.lock = FileLock(self.path / "lock", item="sweep", field="store", value=str(path))
         try:
-            known = [block for block in _read(self.path, self.count, self.zarr, clean=True) if not block.damaged]
+            study = StoredStudy(self.path)
+            self.attributes = study.note["attributes"]
+            study.arrays.restore_metadata({**self.attributes, _KEY: FORMAT})
+            bad = set(study.damaged())
+            if bad:
+                _remove_undecodable(study, bad)
+            failed = {number for number, line in study.last.items() if number in line.errors}
+            self.done = set(study.last) - bad - (failed if retry else set())
+            self.sessions = self._begin_session(provenance)
         except BaseException:
             self.lock.release()
             raise
-        self.variables: dict[str, dict[str, Any]] = _variables(self.path)
-        self.done: set[int] = set()
-        for block in known:
-            good = [k for k, error in enumerate(block.errors) if not (retry and error)]
-            self.done |= {block.numbers[k] for k in good}
-        self.log = open(self.path / "log.jsonl", "a+b")  # noqa: SIM115  (closed by close)
-        self.log.seek(0)
-        self.log.truncate(self.log.read().rfind(b"\n") + 1)  # drop an incomplete last line
+        self.address = StoreAddress(
+            str(self.path), study.note["key"], len(self.sessions), study.address.shape, study.address.axes
+        )
+        self.arrays = StoreArrays(self.address)
+        self._waiting: list[CaseBlock] = []
+        self._flushed = time.monotonic()
 
-    def _begin(self, identity: dict[str, str], design: Design) -> None:
+    def _begin(self, description: dict[str, Any], differences: Any, provenance: Mapping[str, Any]) -> None:
         """Create the folder, or check that it holds the same study."""
-        axes = [
-            (axis.name, {name: _as_plain_values(column) for name, column in axis.columns.items()})
-            for axis in design.axes
-        ]
-        note: dict[str, Any] = {"format": _FORMAT, "identity": identity, "count": self.count, "axes": axes}
-        note["seed"] = design.seed
-        note["seal"] = _seal(note)
         try:
             if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
-                _check_same(self.path, identity, self.count)
+                note = read_note(self.path)
+                text = differences(note, description)
+                if text:
+                    remedy = f"it holds another study, with {text}: use another store, or the arguments of that study"
+                    raise FileError("sweep", "store", str(self.path), remedy)
                 return
-            self.path.mkdir(parents=True, exist_ok=True)
-            self.zarr.open_group(str(self.path), mode="w-", zarr_format=3, attributes={_KEY: json.dumps(note)})
+            for folder in ("log", "locks"):
+                (self.path / folder).mkdir(parents=True, exist_ok=True)
+            key = uuid.uuid4().hex
+            (self.path / "locks" / "key").write_text(key, encoding="utf-8")
+            note = {"format": FORMAT, "key": key, **description}
+            axes = tuple(axis.name for axis in self.design.axes)
+            arrays = StoreArrays(StoreAddress(str(self.path), key, 0, self.design.shape, axes))
+            coords = {name: (dims, np.asarray(at)) for name, (dims, at) in coordinates_of(self.design).items()}
+            arrays.create_frame(coords, {**note["attributes"], _KEY: FORMAT})
+            write_sealed(self.path / "study.json", note)  # last: the store is valid from now on
         except OSError as error:
             remedy = f"it cannot be written: {error.strerror or error}"
             raise FileError("sweep", "store", str(self.path), remedy) from error
+
+    def _begin_session(self, provenance: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Record this call; return all calls."""
+        sessions = read_sessions(self.path)
+        sessions.append(dict(provenance))
+        with open(self.path / "sessions.jsonl", "ab") as file:
+            file.write(json.dumps(dict(provenance)).encode() + b"\n")
+        return sessions
 
     def finished(self) -> set[int]:
         """Return the numbers of cases that are finished."""
@@ -99,229 +229,109 @@ class Store(MemoryStore):
 
     def keep(self, block: CaseBlock) -> None:
         """Write a block; if writing fails, keep it in memory."""
-        try:
-            self._keep(block)
-        except OSError as error:
-            self.trouble = f"{self.path}: {error.strerror or error}"
-            super().keep(block)
+        if block.stored:
+            return
+        self._waiting.append(block)
+        if time.monotonic() - self._flushed > FLUSH_PERIOD or sum(len(b.numbers) for b in self._waiting) > 64:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write the blocks that wait."""
+        waiting, self._waiting = self._waiting, []
+        self._flushed = time.monotonic()
+        for block in [join(waiting)] if waiting else []:
+            try:
+                self._keep(block)
+            except OSError as error:
+                self.trouble = f"{self.path}: {error.strerror or error}"
+                super().keep(block)
 
     def _keep(self, block: CaseBlock) -> None:
-        """Write a block: values first, then the log line that makes it valid."""
-        good = [k for k, error in enumerate(block.errors) if not error]
-        rows = [block.numbers[k] for k in good]
-        seal = hashlib.blake2b(digest_size=8)
-        for label, column in block.columns.items():
-            known = self._variable(label, column)
-            values = _numbers(label, column, known["complex"])[good]
-            self._write(known["place"], rows, values)
-            seal.update(np.ascontiguousarray(values).tobytes())
-        line = {
-            "cases": block.numbers,
-            "errors": {str(k): error for k, error in zip(block.numbers, block.errors, strict=True) if error},
-            "notes": block.notes,
-            "columns": {label: list(column.values.shape[1:]) for label, column in block.columns.items()},
-            "seal": seal.hexdigest(),
-        }
-        self.log.write(json.dumps(line).encode() + b"\n")
-        self.log.flush()
-        os.fsync(self.log.fileno())
+        write_block(self.arrays, self.address.session, block)
 
-    def _variable(self, label: str, column: Column) -> dict[str, Any]:
-        """Return the properties of a variable; create the array of a new one."""
-        known = self.variables.get(label)
-        if known is None:
-            coords = {name: values.tolist() for name, values in column.coords.items() if _is_plain(values)}
-            inner = (*column.values.shape[1:], 2) if _is_complex(column) else column.values.shape[1:]
-            known = {
-                "place": f"v{len(self.variables)}",
-                "dims": column.dims,
-                "unit": column.unit,
-                "complex": _is_complex(column),
-                "coords": coords,
-            }
-            self.zarr.create_array(
-                store=str(self.path),
-                name=known["place"],
-                shape=(self.count, *inner),
-                chunks=(min(CASES_PER_CHUNK, self.count), *(max(1, n) for n in inner)),
-                dtype="float64",
-                fill_value=float("nan"),
-                zarr_format=3,
-            )
-            self.variables[label] = known
-            _write_variables(self.path, self.variables)
-        return known
-
-    def _write(self, place: str, rows: list[int], values: Any) -> None:
-        """Write rows of an array, which is enlarged for longer rows."""
-        if not rows:
-            return
-        array = self.zarr.open_array(str(self.path / place), mode="r+", zarr_format=3)
-        room = tuple(np.maximum(array.shape[1:], values.shape[1:]).tolist())
-        if room != array.shape[1:]:
-            array.resize((self.count, *room))
-        array.oindex[(rows, *(slice(0, n) for n in values.shape[1:]))] = values
-
-    def whole(self) -> CaseBlock:
-        """Return all blocks, stored or kept in memory, as one."""
-        on_disk = stored(self.path, self.count)
-        return ordered([on_disk, *self.blocks]) if self.blocks else on_disk
+    def study(self) -> StoredStudy:
+        """Return all that is stored."""
+        self.flush()
+        return StoredStudy(self.path)
 
     def close(self) -> None:
-        """Close the files and release the folder."""
-        self.log.close()
-        self.lock.release()
-
-
-class _Kept(CaseBlock):
-    damaged: bool = False
-
-
-def stored(path: Path, count: int) -> CaseBlock:
-    """Return all blocks of a store as one, with the last result of each case."""
-    blocks = _read(path, count, require("zarr"))
-    broken = next((block for block in blocks if block.damaged), None)
-    if broken is not None:
-        remedy = "stored values do not match their checksum: run the sweep again with this store to recompute them"
-        raise FileError("load_sweep", "store", str(path), f"case {broken.numbers[0]}: {remedy}")
-    last: dict[int, CaseBlock] = {}
-    for block in blocks:
-        for k, number in enumerate(block.numbers):
-            row = {label: Column(c.dims, c.values[k : k + 1], c.unit, c.coords) for label, c in block.columns.items()}
-            last[number] = CaseBlock([number], [block.errors[k]], {} if block.errors[k] else row, [])
-    notes = list(dict.fromkeys(note for block in blocks for note in block.notes))
-    if not last:
-        return CaseBlock([], [], {}, notes)
-    whole = join([last[number] for number in sorted(last)])
-    whole.notes = notes
-    return whole
-
-
-def _read(path: Path, count: int, zarr: Any, *, clean: bool = False) -> list[_Kept]:
-    """Return the blocks of a store in the order of writing; `clean` removes damaged chunks.
-
-    Values of a damaged chunk are NaN, and do not match the checksum.
-    """
-    variables = _variables(path)
-    values = {}
-    for label, known in variables.items():
-        values[label], damaged = _values(_opened(path, known["place"], count, zarr), path / known["place"])
-        for chunk in damaged if clean else ():
-            chunk.unlink()  # a damaged chunk cannot be written to, either
-    blocks = []
-    try:
-        lines = (path / "log.jsonl").read_bytes().split(b"\n")[:-1]  # drop an incomplete last line
-    except FileNotFoundError:
-        lines = []
-    for text in lines:
+        """Write what waits, and release the folder."""
         try:
-            line = json.loads(text)
-            blocks.append(_block(line, variables, values))
-        except (ValueError, KeyError, TypeError, IndexError):
-            continue  # invalid line: its cases run again
-    return blocks
+            self.flush()
+        finally:
+            self.lock.release()
 
 
-def _block(line: dict[str, Any], variables: dict[str, dict[str, Any]], values: dict[str, Any]) -> _Kept:
-    numbers = [int(number) for number in line["cases"]]
-    errors = [str(line["errors"].get(str(number), "")) for number in numbers]
-    good = [k for k, error in enumerate(errors) if not error]
-    seal, columns = hashlib.blake2b(digest_size=8), {}
-    for label, shape in line["columns"].items():
-        known = variables[label]
-        inner = tuple(slice(0, int(n)) for n in shape) + ((slice(None),) if known["complex"] else ())
-        found = np.ascontiguousarray(values[label][(numbers, *inner)])
-        seal.update(np.ascontiguousarray(found[good]).tobytes())
-        plain = found.view(complex)[..., 0] if known["complex"] else found
-        coords = {name: np.array(place) for name, place in known["coords"].items()}
-        columns[label] = Column(tuple(known["dims"]), plain, known["unit"], coords)
-    block = _Kept(numbers, errors, columns, list(line["notes"]))
-    block.damaged = seal.hexdigest() != line["seal"]
-    return block
+def write_block(arrays: StoreArrays, session: int, block: CaseBlock) -> None:
+    """Write a block: values first, then the line of the log that makes it valid."""
+    settle(block, arrays.dims(block.columns))
+    columns = []
+    for label, column in block.columns.items():
+        known = arrays.prepare(label, column)
+        values = _numbers(label, column, known["array"]["data_type"] == "complex128")
+        arrays.write(label, block.numbers, values)
+        columns.append((label, values))
+    arrays.write_outcomes(block.numbers, block.errors)
+    append_line(arrays.path, session, block, columns)
 
 
-def _values(array: Any, folder: Path) -> tuple[Any, list[Path]]:
-    """Return the values of an array, NaN in damaged chunks, and the files of these chunks."""
+@lru_cache(maxsize=16)
+def _arrays_of(address: StoreAddress, process: int) -> StoreArrays:
+    return StoreArrays(address)
+
+
+def write_in_place(address: StoreAddress, block: CaseBlock) -> CaseBlock:
+    """Write a block in the worker that ran it, and return it without values; unchanged if it cannot be written."""
+    if not address.is_reachable:
+        return block
     try:
-        return np.asarray(array[...]), []
-    except (RuntimeError, ValueError):  # raised by codecs
-        found, damaged = np.full(array.shape, np.nan), []
-    for index in np.ndindex(*(-(-n // size) for n, size in zip(array.shape, array.chunks, strict=True))):
-        part = tuple(slice(k * size, (k + 1) * size) for k, size in zip(index, array.chunks, strict=True))
-        try:
-            found[part] = array[part]
-        except (RuntimeError, ValueError):
-            damaged.append(folder / "c" / "/".join(map(str, index)))
-    return found, damaged
+        write_block(_arrays_of(address, os.getpid()), address.session, block)
+    except OSError:
+        return block  # the client tries, and keeps it in memory
+    return CaseBlock(block.numbers, block.errors, {}, block.notes, block.seconds, block.traces, stored=True)
 
 
-def _opened(path: Path, place: str, count: int, zarr: Any) -> Any:
-    if place not in os.listdir(path):
-        raise FileError("load_sweep", "store", str(path), f"it has no array {place!r}")
-    check_metadata(path / place)
+def read_sessions(path: Path) -> list[dict[str, Any]]:
+    """Return provenance of every call of `sweep` that wrote to a store."""
     try:
-        array = zarr.open_array(str(path / place), mode="r", zarr_format=3)
-    except (ValueError, KeyError, TypeError, RuntimeError) as error:
-        raise FileError("load_sweep", "store", str(path), f"array {place!r} is damaged: {error!r}") from error
-    if array.shape[:1] != (count,):
-        remedy = f"array {place!r} has the shape {array.shape}, not {count} rows"
-        raise FileError("load_sweep", "store", str(path), remedy)
-    return array
-
-
-def _variables(path: Path) -> dict[str, dict[str, Any]]:
-    try:
-        found: dict[str, dict[str, Any]] = json.loads((path / "variables.json").read_text(encoding="utf-8"))
-        if set(found) == {"seal", "variables"} and isinstance(found["seal"], str):
-            if found["seal"] != _seal(found["variables"]):
-                raise ValueError("it does not match its checksum")
-            found = found["variables"]
-        if not all({key: type(value) for key, value in known.items()} == _VARIABLE for known in found.values()):
-            raise ValueError("a variable lacks a property")
-        return found
+        lines = (path / "sessions.jsonl").read_bytes().splitlines()
     except FileNotFoundError:
-        return {}
-    except (ValueError, AttributeError) as error:
-        raise FileError("load_sweep", "store", str(path), f"variables.json is damaged: {error}") from error
-
-
-def _seal(data: Any) -> str:
-    """Return the checksum of the contents of a JSON file."""
-    return hashlib.blake2b(json.dumps(data, sort_keys=True).encode(), digest_size=8).hexdigest()
-
-
-def _write_variables(path: Path, variables: Mapping[str, Any]) -> None:
-    new = path / "variables.json.new"
-    kept = {"seal": _seal(variables), "variables": variables}
-    new.write_text(json.dumps(kept), encoding="utf-8")
-    os.replace(new, path / "variables.json")
-
-
-def _check_same(path: Path, identity: Mapping[str, str], count: int) -> None:
-    """Raise unless a folder holds the same study."""
-    note = read_note(path)
-    for what, value in {**identity, "number of cases": str(count)}.items():
-        there = {**note["identity"], "number of cases": str(note["count"])}.get(what)
-        if there != value:
-            remedy = (
-                f"it holds another study, with a different {what}: use another store, or the arguments of that study"
-            )
-            raise FileError("sweep", "store", str(path), remedy)
+        return []
+    found = []
+    for line in lines:
+        try:
+            found.append(dict(json.loads(line)))
+        except (ValueError, TypeError):
+            continue
+    return found
 
 
 def read_note(path: Path) -> dict[str, Any]:
     """Read the description of the study of a store."""
+    remedy = "it exists and was not written by da.sweep"
     try:
-        note: dict[str, Any] = json.loads(store_note(path, _KEY))
-        if note["format"] not in (1, _FORMAT):
-            raise ValueError(f"its format is {note['format']}")
-        if note["format"] == _FORMAT and note.pop("seal") != _seal(note):
-            raise ValueError("it is damaged: the description of its cases does not match its checksum")
-        note["identity"]["system"], note["count"], note["axes"], note["seed"]  # all entries that are read
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        remedy = f"it exists and was not written by da.sweep ({error!r}): use another name"
-        raise FileError("sweep", "store", str(path), remedy) from error
+        if path.is_dir() and not (path / "study.json").exists():
+            _refuse_earlier_format(path)
+        note: dict[str, Any] | None = read_sealed(path / "study.json", path)
+    except FileError as error:
+        raise FileError("sweep", "store", str(path), f"it is damaged: {error}") from error
+    if note is None or not path.is_dir():
+        raise FileError("sweep", "store", str(path), f"{remedy}: use another name")
+    if note.get("format") != FORMAT:
+        writer = note.get("attributes", {}).get("dalembert", "another version")
+        versions = f"its format is {note.get('format')}, written by dalembert {writer}; this version reads {FORMAT}"
+        raise FileError("sweep", "store", str(path), f"{versions}: open it with that version, or use another store")
     return note
+
+
+def _refuse_earlier_format(path: Path) -> None:
+    try:
+        note = json.loads(json.loads((path / "zarr.json").read_text(encoding="utf-8"))["attributes"][_KEY])
+        found = note["format"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return
+    remedy = f"its format is {found}, that of an earlier version; this version reads {FORMAT}: use another store"
+    raise FileError("sweep", "store", str(path), remedy)
 
 
 def design_of(note: Mapping[str, Any]) -> Design:
@@ -329,24 +339,28 @@ def design_of(note: Mapping[str, Any]) -> Design:
     return Design(tuple(Axis(name, columns) for name, columns in note["axes"]), note["seed"])
 
 
-def _as_plain_values(column: Any) -> list[Any]:
-    return [value if isinstance(value, (str, int, float)) else repr(value) for value in column]
+def _remove_undecodable(study: StoredStudy, bad: set[int]) -> None:
+    """Remove chunks that cannot be decoded; they cannot be written to, either."""
+    at = np.stack(np.unravel_index(sorted(bad), study.design.shape), axis=1)
+    for label in study.arrays.variables:
+        array = study.arrays.array(label)
+        count = len(study.design.shape)
+        own = {tuple(row) for row in (at // np.array(array.chunks[:count])).tolist()}
+        inner = [-(-n // size) for n, size in zip(array.shape[count:], array.chunks[count:], strict=True)]
+        for chunk in own:
+            for rest in np.ndindex(*inner):
+                whole = (*chunk, *rest)
+                part = tuple(slice(k * size, (k + 1) * size) for k, size in zip(whole, array.chunks, strict=True))
+                try:
+                    array[part]
+                except (RuntimeError, ValueError):
+                    study.arrays.chunk_file(label, whole).unlink(missing_ok=True)
 
 
-def _numbers(label: str, column: Column, as_complex: bool) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Return values as float64; complex ones with an additional axis."""
+def _numbers(label: str, column: Column, as_complex: bool) -> Any:
+    """Return values as float64 or complex128."""
     kind = column.values.dtype.kind
     if kind not in "fciub" or (kind == "c" and not as_complex):
         remedy = "a store holds numbers of one kind: leave this output out, or do not use store="
         raise FileError("sweep", f"output {label!r}", column.values.dtype, remedy)
-    if as_complex:
-        return np.ascontiguousarray(column.values, dtype=complex)[..., None].view(float)
-    return np.ascontiguousarray(column.values, dtype=float)
-
-
-def _is_complex(column: Column) -> bool:
-    return column.values.dtype.kind == "c"
-
-
-def _is_plain(values: Any) -> bool:
-    return np.asarray(values).dtype.kind in "fiubU"
+    return np.ascontiguousarray(column.values, dtype=complex if as_complex else float)

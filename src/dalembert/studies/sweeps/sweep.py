@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from pathlib import Path
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,18 +15,20 @@ import numpy as np
 from ...checks import checked
 from ...errors import ModelError, ModelWarning, warn_user
 from ...model import Model, as_model
-from ...model.fingerprint import fingerprint
 from ...result import Output
 from ...simulation.interrupts import Interrupt, clear_interrupt, defer_interrupt, raise_pending_interrupt
 from ...simulation.progress import Progress
 from ...system import System
+from .blocks import CaseBlock, settle
+from .campaign import attributes_of, describe, differences, provenance
 from .cases import Case, Design, make_design
 from .chunks import CaseChunks
-from .datasets import MemoryStore, check_labels, dataset
+from .datasets import MemoryStore, check_labels, dataset, ordered
 from .executors import LocalExecutor, Place, ProcessExecutor, WorkerLost, choose_executor
-from .jobs import TASKS, CaseBlock, Job, StudyInterrupted, packed, settle, sorted_names
+from .jobs import TASKS, Job, StudyInterrupted, packed, sorted_names
+from .lazy_data import open_dataset
 from .recorded_outputs import RecordedOutput, as_readings
-from .store import Store, design_of, read_note, stored
+from .store import Store, StoredStudy
 
 if TYPE_CHECKING:
     import xarray
@@ -122,7 +123,16 @@ def sweep(
     cases = make_design(over, samples, design, seed)
     job = _job(system, task, settings, outputs, cases)
     place = choose_executor(executor, client, workers)
-    kept = MemoryStore() if store is None else Store(store, _identity(job, cases), cases, retry)
+    sampling = {} if samples is None else {"samples": int(samples), "design": design}
+    if store is None:
+        kept: MemoryStore = MemoryStore()
+        attrs = attributes_of(job, cases, sampling)
+    else:
+        description = describe(job, cases, sampling)
+        attrs = description["attributes"]
+        kept = Store(store, description, cases, retry, differences, provenance())
+        job = replace(job, store=kept.address)
+        _warn_other_versions(kept.sessions)
     interrupt, interruption = Interrupt(), ""
     dims: dict[str, tuple[str, ...]] = {}
     line = Progress(0, len(cases), progress, place="{:.0f} cases")
@@ -140,34 +150,51 @@ def sweep(
             interruption = "interrupted by Ctrl-C"
         except WorkerLost as error:
             interruption = str(error)
-        whole = kept.whole()
+        found, outcomes = _dataset(kept, cases, attrs)
     finally:
         line.close()
         kept.close()
     if interrupt.pressed:
-        if not whole.numbers:
+        if not outcomes.numbers:
             raise KeyboardInterrupt
         defer_interrupt(interrupt)
-    found = dataset(cases, whole, {"title": f"sweep of {_title(job)}", "task": _task_name(task), "seed": int(seed)})
-    _warn_incomplete(whole.errors, len(cases) - len(whole.numbers), interruption, store)
+    _warn_incomplete(outcomes.errors, len(cases) - len(outcomes.numbers), interruption, store)
     if kept.trouble:
         warn_user(ModelWarning(f"sweep: the store lacks results that the Dataset has: {kept.trouble}"))
     return found
 
 
+def _dataset(kept: MemoryStore, cases: Design, attrs: Mapping[str, Any]) -> tuple[xarray.Dataset, CaseBlock]:
+    """Return the Dataset, whose values stay in the store if there is one, and the outcomes of all cases."""
+    if not isinstance(kept, Store):
+        whole = ordered(kept.blocks)
+        return dataset(cases, whole, attrs), whole
+    study = kept.study()
+    attrs = study.note["attributes"]
+    if kept.blocks:  # those that could not be written
+        whole = ordered([study.whole(), *kept.blocks])
+        return dataset(cases, whole, attrs), whole
+    return open_dataset(study, attrs), study.outcomes()
+
+
 @checked("store")
-def load_sweep(store: str | os.PathLike[str]) -> xarray.Dataset:
-    """Load the Dataset of a study that `sweep` wrote to a store, finished or not.
+def load_sweep(store: str | os.PathLike[str], *, chunks: Any = None) -> xarray.Dataset:
+    """Open the Dataset of a study that `sweep` wrote to a store, finished or not; values are read when used.
+
+    Parameters
+    ----------
+    store : str or path
+    chunks : dict, "auto" or None
+        Chunks of Dask arrays, for results larger than memory: ``{}`` for those of the store, ``{"time": 100}`` for
+        others. None for no Dask arrays: an index reads what it selects, arithmetic reads a whole variable.
 
     Raises
     ------
     FileError
-        If the store is damaged, or was not written by `sweep`.
+        If the store is damaged, or was not written by `sweep`; for damaged values when they are read.
     """
-    path = Path(store)
-    note = read_note(path)
-    cases = design_of(note)
-    return dataset(cases, stored(path, len(cases)), {"title": f"sweep of {note['identity']['system']}"})
+    study = StoredStudy(store)
+    return open_dataset(study, study.note["attributes"], chunks)
 
 
 def _job(system: Any, task: Any, settings: dict[str, Any], outputs: Any, cases: Design) -> Job:
@@ -257,46 +284,9 @@ def _warn_incomplete(errors: Sequence[str], missing: int, interruption: str, sto
         warn_user(ModelWarning(f"sweep: all {len(failed)} cases failed, the first: {failed[0]}"))
 
 
-def _title(job: Job) -> str:
-    return job.source.system.name if isinstance(job.source, Model) else _function_name(job.source)
-
-
-def _task_name(task: Any) -> str:
-    return task if isinstance(task, str) else _function_name(task)
-
-
-def _function_name(function: Any) -> str:
-    return str(getattr(function, "__qualname__", type(function).__name__))
-
-
-def _identity(job: Job, cases: Design) -> dict[str, str]:
-    """Return the fingerprints that identify a study, by label."""
-    readings = [(r.label, r.name, _fingerprint(r.reduce), _fingerprint(r.function)) for r in job.readings]
-    model = _digest(fingerprint(job.source)) if isinstance(job.source, Model) else _fingerprint(job.source)
-    axes = [(axis.name, {name: list(map(_fingerprint, c)) for name, c in axis.columns.items()}) for axis in cases.axes]
-    return {
-        "system": _title(job),
-        "model": model,
-        "over": _digest(axes),
-        "seed": str(cases.seed),
-        "task": _fingerprint(job.task),
-        "settings": _digest({name: _fingerprint(value) for name, value in sorted(job.settings.items())}),
-        "outputs": _digest(readings),
-    }
-
-
-def _digest(plain: Any) -> str:
-    return hashlib.blake2b(repr(plain).encode(), digest_size=12).hexdigest()
-
-
-def _fingerprint(value: Any) -> str:
-    """Return a fingerprint of a value; of a function, its name and a digest of its source."""
-    if isinstance(value, np.ndarray):
-        return f"array {value.shape} {_digest(value.tobytes())}"
-    if callable(value):
-        try:
-            source = inspect.getsource(value)
-        except (OSError, TypeError):
-            source = ""
-        return f"{_function_name(value)} {_digest(source)}"
-    return repr(value)
+def _warn_other_versions(sessions: Sequence[Mapping[str, Any]]) -> None:
+    """Warn if results in a store were computed by other versions, or with another instruction set."""
+    for name, effect in (("dalembert", "other results"), ("isa", "differences by rounding")):
+        old, new = sessions[0].get(name), sessions[-1].get(name)
+        if old != new:
+            warn_user(ModelWarning(f"sweep: the store was begun with {name} {old}, this is {new}: expect {effect}"))

@@ -10,6 +10,7 @@ import numpy as np
 from ...connections.elements.built_in import ForceConnection, Load
 from ...connections.elements.element import SignalBlock
 from ...connections.elements.paths import AlongPath, WrapCylinder
+from ...connections.elements.pulley_layout import layout_of
 from ...provenance import constructor_call
 from .attachments import Attachment, AttachmentMidpoint, anchor
 from .body_extents import axis_of, covered, extent
@@ -70,6 +71,8 @@ def add_force(sketch: FigureBuilder, force: ForceConnection) -> None:
         _gears(sketch, force)
     elif kind == "AlongPath":
         _path(sketch, force)
+    elif kind in ("PulleyRope", "BeltDrive", "ChainDrive"):
+        _over_pulleys(sketch, force)
     elif kind == "Bushing":
         sketch.patch(name, "bushing", force.second)
         sketch.line(name, "link", force.first, force.second)
@@ -119,6 +122,25 @@ def _path(sketch: FigureBuilder, force: ForceConnection) -> None:
             sketch.ball(force.name, "roller", end, "z", (part.radius, 2 * part.radius))
         elif part != "point":
             sketch.ball(force.name, "sphere", end, "z", (part.radius, 0.0))
+
+
+def _over_pulleys(sketch: FigureBuilder, force: ForceConnection) -> None:
+    """Add pulleys, and the spans of a rope as they are at the start, carried by what bears the pulleys."""
+    element, ends = force.element, force.ends[1:]
+    nodes, closed = element.nodes, element.is_closed  # type: ignore[attr-defined]
+    placement = sketch.start
+    R, p = placement.marker(sketch.end(force.ends[0]).number, force.ends[0])
+    places = np.array([R.T @ (sketch.end(end).point(placement) - p) for end in ends])
+    layout = layout_of(nodes, closed, places)
+    for node, end in zip(nodes, ends, strict=True):
+        if node.side and not covered(end, node.radius):
+            sketch.patch(force.name, "pitch", end, "z", (node.radius, 0.0))
+    for k, tangent in enumerate(layout.tangents):
+        span: list[Any] = []
+        for j, flat in zip((k, (k + 1) % len(nodes)), tangent, strict=True):
+            point = p + R @ np.array([*flat, places[j, 2]])
+            span.append(sketch.carried(ends[j], point) if nodes[j].side else ends[j])
+        sketch.line(force.name, "cable", *span)
 
 
 def _compound(sketch: FigureBuilder, force: ForceConnection) -> None:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from ...arrays import Array
+from ...connections.joints import Revolute
 from ...model import Model
 from ...rotation import unit_vector
 from .attachments import Attachment
 from .body_extents import axis_of, covered, thickness
 from .figures import ArrowFigure, CurveFigure, LineFigure, PatchFigure
+from .projection import Placement
 from .solids import turned_z
 
 __all__ = ["FigureBuilder"]
@@ -34,6 +39,19 @@ class FigureBuilder:
     def end(self, marker: Any) -> Attachment:
         """Return the attachment of a marker."""
         return Attachment.of(self._model, marker)
+
+    @cached_property
+    def start(self) -> Placement:
+        """Placement at the start."""
+        return Placement.of(self._model, self._model.initial_state().q)
+
+    def carried(self, marker: Any, point: Array) -> Any:
+        """Return the marker at a point of the world at the start that does not turn with a body on a revolute joint."""
+        joints = [joint for joint in self._model.system.connections.values() if joint.second.body is marker.body]
+        bearing = next((joint.first for joint in joints if isinstance(joint.element, Revolute)), marker)
+        origin = replace(bearing, position=np.zeros(3), rotation=np.eye(3), label=None)
+        R, p = self.start.marker(self.end(origin).number, origin)
+        return replace(origin, position=R.T @ (point - p))
 
     def patch(
         self, name: str, look: str, marker: Any, axis: Any = "z", size: tuple[float, float] = (0.0, 0.0), **more: Any

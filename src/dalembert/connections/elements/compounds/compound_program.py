@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from ...checks import finite_number
-from ...errors import ModelError
-from ..formulas.expressions import Formula, Program, add_expression
-from ..formulas.program_algebra import ProgramBuilder
+from ....checks import finite_number
+from ....errors import ModelError
+from ...formulas.expressions import Formula, Program, add_expression
+from ...formulas.program_algebra import ProgramBuilder
+from ..signals import MEASURES
 from .compound_loads import Frame, energy_of_member, node_balance
 from .compound_members import Member, measured_at_start, named
-from .signals import MEASURES
 
 __all__ = ["CompoundProgram"]
 

@@ -11,17 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays import Array
-from ...checks import finite_array
-from ...errors import ModelError
-from ...rotation import as_rotation_matrix, from_rotation_vector, rotation_vectors
-from ..formulas.dependencies import inputs_of
-from ..formulas.expressions import Program
-from ..formulas.program_algebra import ProgramBuilder
-from .built_in import ForceElement
-from .by_expressions import by_expressions
-from .element import Element
-from .signals import MEASURES
+from ....arrays import Array
+from ....checks import finite_array
+from ....errors import ModelError
+from ....rotation import as_rotation_matrix, from_rotation_vector, rotation_vectors
+from ...formulas.dependencies import inputs_of
+from ...formulas.expressions import Program
+from ...formulas.program_algebra import ProgramBuilder
+from ..built_in import ForceElement
+from ..by_expressions import by_expressions
+from ..element import Element
+from ..signals import MEASURES
 
 __all__ = ["Member", "MemberEnd", "measured_at_start"]
 

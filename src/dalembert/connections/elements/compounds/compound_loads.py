@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..formulas.program_algebra import Matrix, ProgramBuilder, Vector, extracted, transposed
+from ...formulas.program_algebra import Matrix, ProgramBuilder, Vector, extracted, transposed
+from ..signals import MEASURES
 from .compound_members import Member, MemberEnd, offsets
-from .signals import MEASURES
 
 __all__ = ["Frame", "energy_of_member", "node_balance"]
 

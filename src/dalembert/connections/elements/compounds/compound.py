@@ -17,14 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays import Array
-from ...checks import checked, set_fields
-from ..formulas.dependencies import extract_subprogram
-from ..formulas.expressions import Program
-from .built_in import ForceElement
+from ....arrays import Array
+from ....checks import checked, set_fields
+from ...formulas.dependencies import extract_subprogram
+from ...formulas.expressions import Program
+from ..built_in import ForceElement
+from ..element import Element
+from ..signals import MEASURES
 from .compound_program import CompoundProgram
-from .element import Element
-from .signals import MEASURES
 
 __all__ = ["Compound"]
 

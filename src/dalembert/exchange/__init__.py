@@ -1,0 +1,6 @@
+"""Models in other programs: model files for the C library, FMUs, bridges."""
+
+from .file_run import FileRun
+from .model_export import Export, export
+
+__all__ = ["Export", "FileRun", "export"]
