@@ -129,6 +129,7 @@ private:
   const double h;
   const int of_friction, count;
   bool has_formulas = false;
+  double explored = 1.0; // of the step, by the last search for crossings of a formula
   Outcome failure = Outcome::reached;
   bool noisy = false;
 
@@ -347,12 +348,20 @@ private:
       if (!search.search(formula_point(k, node), formula_point(k, node + 1), formula_point(k, node + 2), enough,
                          w.points))
         return -1.0;
-    return search.found / std::max(search.explored, same_root);
+    explored = search.explored;
+    return search.found / std::max(explored, same_root);
+  }
+  // a formula whose crossings before a fraction of the step may not all be known
+  void note_crowded(int k, double searched, double end) {
+    if (searched < end && e && e->crowded < 0)
+      e->crowded = k - of_friction, e->crowded_time = i.run.t + searched * h;
   }
   bool search_formula(int k, unsigned char &crosses) {
     w.points.clear();
     constexpr WantedFunctions wanted{false, Margin::none, true};
     crosses = add_formula_points(k, [&](double s) { return at_estimate(s, w.values.data(), wanted); }, 1) > 0.0;
+    if (!crosses)
+      note_crowded(k, explored, 1.0);
     return failure == Outcome::reached;
   }
 
@@ -563,9 +572,11 @@ private:
   // The first crossing of a function that changes the run, in w.roots; of others all up to a limit, in e->recorded.
   void find_roots(int k, double begin, double limit) {
     const CrossingFunction &function = w.functions[at(k)];
+    explored = 1.0;
     double passings = list_points(k, begin);
     if (failure != Outcome::reached)
       return;
+    const double searched = explored;
     double low = w.points.front().g, high = low;
     for (const Point &each : w.points)
       low = std::min(low, each.g), high = std::max(high, each.g);
@@ -587,11 +598,13 @@ private:
       }
       if (function.changes_run) {
         w.roots[at(k)] = s;
+        note_crowded(k, searched, s);
         return;
       }
       if (s <= limit)
         e->recorded.push_back({k - of_friction, s});
     }
+    note_crowded(k, searched, std::min(limit, 1.0));
   }
 
   // points at which the gap of a stop is closed between two nodes at which it is open

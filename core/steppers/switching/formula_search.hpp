@@ -55,8 +55,9 @@ private:
   static constexpr int max_looks = 4000;   // after these, parts count by the values at their points
   static constexpr double least = 1e-13;   // of the step: parts that are not halved
   static constexpr double jump = 1e-9;     // the same where the function changes its sign: it jumps
-  static constexpr double straight = 0.1;  // of the change in a part: allowed distance from a line
-  static constexpr double widest = 1.25;   // times this change: bounds of a part that counts as straight
+  static constexpr double straight = 0.03; // of the change in a part: allowed distance from a line
+  static constexpr double widest = 1.12;   // times this change: bounds of a part that counts as straight
+  static constexpr double off_middle = 0.46; // where parts are divided: no periodic function looks straight there
   static constexpr double more_width = 0.05, more_bend = 0.5; // by which the range of a parabola is widened
 
   const ModelData &m;
@@ -122,8 +123,8 @@ private:
     }
     double *inputs = memory.inputs.data() + std::ptrdiff_t(2 * depth * program.inputs);
     FormulaPoint left{}, right{};
-    if (!evaluate(0.5 * (a.s + middle.s), inputs, left) ||
-        !evaluate(0.5 * (middle.s + b.s), inputs + program.inputs, right))
+    if (!evaluate(a.s + off_middle * (middle.s - a.s), inputs, left) ||
+        !evaluate(b.s - off_middle * (b.s - middle.s), inputs + program.inputs, right))
       return;
     const bool narrow = range.high - range.low <= widest * std::fabs(b.g - a.g);
     if (changes && narrow && is_straight(a, b, left) && is_straight(a, b, middle) && is_straight(a, b, right)) {

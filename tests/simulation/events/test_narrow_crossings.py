@@ -45,6 +45,19 @@ def test_all_crossings_of_a_periodic_formula_are_seen() -> None:
     np.testing.assert_allclose([event.t for event in result.events], expected, rtol=0, atol=1e-10)
 
 
+def test_a_formula_that_varies_too_fast_for_a_step_is_noted() -> None:
+    event = da.Event("hit", "sin(1e4*A.position)", direction=1)
+    result = da.simulate(free_slide(), 10.0, events=event)
+    assert any("'hit'" in note and "max_step" in note for note in result.notes)
+    result = da.simulate(free_slide(), 1.0, events=event, max_step=0.02)
+    assert len(result.events) == int(1e4 / (2 * np.pi)) and result.notes == []
+
+
+def test_a_formula_without_a_value_at_the_start_is_named() -> None:
+    with pytest.raises(da.UserFunctionError, match=r"event 'hit': its output is -?nan at t = 0 s"):
+        da.simulate(free_slide(), 1.0, events=da.Event("hit", "sqrt(A.position - 3)"))
+
+
 @pytest.mark.parametrize("direction", [-1, 1])
 def test_actions_at_narrow_crossings_of_a_direction(direction: int) -> None:
     stop = da.Event("hit", "abs(A.position - 3.3)", value=1e-4, direction=direction, action="stop")
