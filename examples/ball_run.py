@@ -9,7 +9,7 @@ RADIUS, N_BALLS = 0.06, 6
 
 def height(x, y):
     """Return the height of the land, m."""
-    return 0.25 * x + 0.05 * np.cos(4.0 * x) * np.cos(5.0 * y) + 0.25 * y**2
+    return 0.25 * x + 0.05 * np.cos(4.0 * x) * np.cos(5.0 * y) + 0.12 * y**2
 
 
 x, y = np.meshgrid(np.linspace(-2.0, 2.0, 81), np.linspace(-1.0, 1.0, 41), indexing="ij")

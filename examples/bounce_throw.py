@@ -12,6 +12,8 @@ ball = s.body("ball", da.sphere(RADIUS, mass=0.6))
 s.connect("flight", da.Free(), s.ground, ball)
 s.initial("flight", position=[1, 0, 0, 0, 0, 0, 1.8])
 s.contact("floor", da.plane(), ball, friction=0.5, restitution=0.8)
+hoop = s.body("hoop", da.tube(0.02, 0.23, 0.21, mass=0.5), color="orange")  # it is not touched
+s.connect("post", da.Fixed(), s.ground.at(HOOP[0], 0, HOOP[1]), hoop)
 model = s.compile()
 
 OUTPUTS = {name: (f"ball.{name}", "final") for name in ("position.x", "position.z", "velocity.x")}

@@ -85,6 +85,7 @@ void add_border(nb::module_ &module) {
       "file_checksum", [](const nb::bytes &bytes) { return border::checksum(bytes.c_str(), bytes.size()); },
       nb::arg("bytes"));
   module.attr("file_format") = int(border::file_format);
+  module.attr("fmu_isa") = DALEMBERT_FMU_SETS; // instruction sets of the library that FMUs carry
   nb::class_<FileModel>(module, "FileModel")
       .def(nb::init<const nb::bytes &>(), nb::arg("bytes"))
       .def("count", [](const FileModel &m, int kind) { return dal_count(m.model, kind_of(kind)); }, nb::arg("kind"))

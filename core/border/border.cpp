@@ -213,6 +213,8 @@ int dal_start(dal_run *run, double t) noexcept {
   return guarded(run, [&] { return run->start(t), DAL_OK; });
 }
 
+int dal_is_started(const dal_run *run) noexcept { return run && run->started; }
+
 int dal_reset(dal_run *run) noexcept {
   if (!run)
     return DAL_BAD_CALL;

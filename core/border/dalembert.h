@@ -113,6 +113,7 @@ DAL_API int dal_write(dal_run *run, dal_kind kind, const double *values) DAL_NOE
 
 /* Starts, or starts again, with the values that are set: drives are imposed and loops are closed. */
 DAL_API int dal_start(dal_run *run, double t) DAL_NOEXCEPT;
+DAL_API int dal_is_started(const dal_run *run) DAL_NOEXCEPT;
 /* The values and parameters of the file again; the next call is dal_start. */
 DAL_API int dal_reset(dal_run *run) DAL_NOEXCEPT;
 /* Advances to a time, s. DAL_OK: dal_time is equal to it. After a failure the state is that of the last step. */

@@ -212,8 +212,6 @@ void check_names(const ModelFile &file, const ModelData &m) {
   const std::size_t sizes[] = {std::size_t(m.nq), std::size_t(m.nv), std::size_t(m.nx)};
   for (int kind = 0; kind < kind_count; ++kind) {
     require_fit(kind > 2 || file.names[kind].size() == sizes[kind], "there is a name for each coordinate and state");
-    require_fit(kind != event || file.names[kind].empty() || file.names[kind].size() == std::size_t(m.switching_count),
-                "there is a name for each switching function");
     for (const NameRow &name : file.names[kind]) {
       check_text(file, name.name), check_text(file, name.unit), check_text(file, name.meaning);
       require_fit(std::isfinite(name.value) && !std::isnan(name.least), "a value is not finite");
@@ -224,6 +222,8 @@ void check_names(const ModelFile &file, const ModelData &m) {
       if (kind == input)
         require_fit(name.place >= 0 && name.place < (name.flags & is_effort ? m.nv : m.parameter_count),
                     "an input does not exist");
+      require_fit(kind != event || (name.place >= 0 && name.place < m.switching_count),
+                  "a switching function does not exist");
       require_fit(kind == parameter || kind == input || kind == output || name.flags == 0, "a name has flags");
     }
   }

@@ -100,6 +100,25 @@ void dal_run::reset() {
   message.clear();
 }
 
+int dal_run::unstart() {
+  if (!started)
+    return DAL_OK;
+  q = q_set, v = v_set, x = x_set;
+  if (friction)
+    parameters = friction->parameters;
+  started = is_put = changed = outputs_known = false;
+  friction.reset();
+  return DAL_OK;
+}
+
+void dal_run::set_tolerance(double rtol) {
+  options.rtol = rtol;
+  options.atol_factor = rtol / model->file.settings.rtol;
+  tolerances = model->file.atol;
+  for (double &tolerance : tolerances)
+    tolerance *= options.atol_factor;
+}
+
 double &dal_run::slot(const NameRow &name, dal_kind kind) {
   if (kind == DAL_INPUT && name.flags & is_effort)
     return efforts[std::size_t(name.place)];
@@ -202,7 +221,7 @@ void dal_run::read(dal_kind kind, double *values) {
     margins.add_part(int(ReportPart::switching_functions), data);
     std::vector<StateReader::Term> terms;
     for (std::size_t k = 0; k < count; ++k)
-      terms.push_back({std::int32_t(k), 0, std::int32_t(k), 1.0});
+      terms.push_back({std::int32_t(k), 0, model->names(DAL_EVENT)[k].place, 1.0});
     margins.set_terms(count, std::move(terms), data);
     if (!margins.read(kernels, data, pool, is_put ? conditions : run.conditions, state(), values))
       throw CallError{DAL_NOT_FINITE, "the switching functions cannot be evaluated"};
@@ -303,6 +322,7 @@ void dal_run::start(double t) {
       parameters = friction->parameters;
   }
   started = failed = is_put = changed = outputs_known = false;
+  q_set = q, v_set = v, x_set = x;
   friction.reset();
   use_parameters();
   set_conditions();

@@ -55,6 +55,10 @@ struct dal_run {
   void project(double *q, double *v, double *x);
   void drift(double &positions, double &rates);
   void motion_many(std::int64_t n, const double *q, const double *v, const double *tau, double *a);
+  // back to before the start: values may be set again that start it
+  int unstart();
+  // relative tolerance; absolute ones change by the same factor
+  void set_tolerance(double rtol);
   std::string saved() const;
   void restore(const char *bytes, std::size_t size);
 
@@ -62,7 +66,7 @@ struct dal_run {
   const char *method_name() const { return integrators.name(run.method); }
 
   dal_model *const model;
-  const dal_options options;
+  dal_options options;
   std::string message;
   bool started = false, failed = false;
   dalembert::Run run{};
@@ -100,6 +104,7 @@ private:
   dalembert::SampledForces forces{};
   double forces_from = 0.0;
   std::vector<double> q, v, x; // at the start, or those of `put`
+  std::vector<double> q_set, v_set, x_set; // as they were set for the start
   double put_time = 0.0;
   bool is_put = false, changed = false, outputs_known = false;
   int chosen_method;

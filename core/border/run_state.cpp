@@ -90,6 +90,18 @@ void dal_run::drift(double &positions, double &rates) {
   call.take(ArgumentKind::t) = {&now.t, 0, 1};
   call.conditions = is_put ? &conditions : &run.conditions;
   evaluate(call);
+  if (data.nq != data.nv) { // quaternions whose length is not one
+    std::vector<double> unit(std::size_t(data.nq)), still(std::size_t(data.nv));
+    Call normalized;
+    normalized.kernel = Kernel::integrate;
+    normalized.outputs = 1;
+    normalized.out[0] = {unit.data(), 0, data.nq};
+    normalized.take(ArgumentKind::q) = {now.q, 0, data.nq};
+    normalized.take(ArgumentKind::v) = {still.data(), 0, data.nv};
+    evaluate(normalized);
+    for (std::int32_t k = 0; k < data.nq; ++k)
+      positions = std::max(positions, std::fabs(unit[std::size_t(k)] - now.q[k]));
+  }
   for (std::int32_t k = 0; k < data.nc; ++k) {
     if (data.holonomic[k])
       positions = std::max(positions, std::fabs(residual[std::size_t(k)]));

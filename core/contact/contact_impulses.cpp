@@ -350,6 +350,19 @@ bool was_pressed(const ContactSteps &c, const ScenePoint &p) {
          remembered(c.earlier, key_of(p.shapes), key_of(p.features));
 }
 
+void remember_impacts(ContactSteps &c, const std::vector<ScenePoint> &points) {
+  for (std::size_t k = 0; k < c.rows.size(); ++k) {
+    const ContactRow &row = c.rows[k];
+    if (row.point < 0 || !(c.lam[3 * k + 2] > 0.0))
+      continue;
+    const ScenePoint &p = points[std::size_t(row.point)];
+    const ContactMemory kept{key_of(p.shapes), key_of(p.features), {}, false};
+    const auto place = std::lower_bound(c.memory.begin(), c.memory.end(), kept);
+    if (place == c.memory.end() || kept < *place)
+      c.memory.insert(place, kept);
+  }
+}
+
 bool touches_others(const ContactSteps &c, const ScenePoint &p, std::int32_t shape) {
   return std::any_of(c.memory.begin(), c.memory.end(), [&](const ContactMemory &last) {
     const bool is_of_shape = std::int32_t(last.shapes >> 32) == shape || std::int32_t(last.shapes) == shape;

@@ -27,6 +27,9 @@ bool remove_overlaps(const ModelData &m, ContactSteps &c, const std::vector<doub
 
 // Whether a point carried a load in the last part of a step, or in the step before; whether a shape did at other pairs.
 bool was_pressed(const ContactSteps &c, const ScenePoint &p);
+
+// Adds the points that carried an impulse of an impact to those that were pressed, until the next part of the step.
+void remember_impacts(ContactSteps &c, const std::vector<ScenePoint> &points);
 bool touches_others(const ContactSteps &c, const ScenePoint &p, std::int32_t shape);
 
 // keeps the impulses of a time h for the next step

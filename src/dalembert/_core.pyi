@@ -589,6 +589,7 @@ class Model:
     ) -> tuple[Array, Array, Array]: ...
 
 file_format: int
+fmu_isa: str
 
 def file_checksum(bytes: bytes) -> int: ...
 

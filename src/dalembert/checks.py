@@ -64,7 +64,7 @@ def finite_array(value: Any, shape: tuple[int, ...], *, item: str, field: str) -
         return np.array(value, dtype=np.float64)
     count = " by ".join(map(str, shape)) if shape else "one"
     wanted = f"{count} real number{'s' * (shape not in ((), (1,)))}"
-    value = _in_si(value)
+    value = _in_si(_without_units(value, item, field))
     try:
         if not (isinstance(value, np.ndarray) and value.dtype.kind in "iuf"):
             elements = np.array(value, dtype=object).flat
@@ -100,6 +100,15 @@ def _plainly_finite(value: Any, shape: tuple[int, ...]) -> bool:
     if (type(value) is not list and type(value) is not tuple) or (len(value),) != shape:
         return False
     return all((type(x) is float or type(x) is int) and _LEAST < x < _MOST for x in value)
+
+
+def _without_units(value: Any, item: str, field: str) -> Any:
+    """Return quantities in text, such as ``"100 mm"``, as numbers in SI units and radians, if the field has a unit."""
+    if not isinstance(value, (str, list, tuple)):
+        return value
+    from .argument_units import in_si, may_have_units, unit_of_field
+
+    return in_si(value, unit_of_field(item, field), item=item, field=field) if may_have_units(value) else value
 
 
 def _in_si(value: Any) -> Any:

@@ -323,6 +323,23 @@ def test_example_3_7_the_robot_goes_round_an_ellipse() -> None:
     assert counts == {"full": (2000, 2000), "modified": (2305, 1000), "predicted": (1818, 1000)}
 
 
+def test_table_3_1_by_one_call() -> None:
+    """The ellipse by laws with their own rates: as many factorizations, and the order of the iterations is the same."""
+    m = robot_of_points()
+    w = 2 * math.pi / 1000
+    for name in "234":
+        x, y, z = (float(c) for c in m.coordinates[name].value)
+        up = da.Harmonic(0.15, w, phase=-math.pi / 2, offset=z + 0.15)
+        m.drive(name, (x, da.Harmonic(0.25, w, offset=y), up))
+    m.drive("u3", (0.0, 1.0, 0.0))
+    found = da.natural.displacement_costs(m, np.arange(1001.0))
+    assert found.iterations == {"standard": 2000, "modified": 2305, "predicted": 1818}
+    assert found.factorizations == {"standard": 2000, "modified": 1000, "predicted": 1000}
+    assert found.apart < 1e-8 and "predicted" in str(found)
+    with pytest.raises(da.ModelError, match="at least two times"):
+        da.natural.displacement_costs(m, [0.0])
+
+
 # ---- redundant constraints
 
 

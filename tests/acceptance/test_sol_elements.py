@@ -64,6 +64,39 @@ def test_fungs_law_with_memory_is_the_history_integral() -> None:
         assert force == pytest.approx(-exact, abs=1e-7)
 
 
+def test_an_element_with_two_ends_on_each_of_two_bodies() -> None:
+    """E-01: endpoints are markers, also two on one body; two springs as one element, against two elements."""
+
+    def system(one: bool) -> da.System:
+        s = da.System("two springs", gravity=(0, 0, 0))
+        a, b = s.body("a", da.box(1, 1, 1, 1.0)), s.body("b", da.box(1, 2, 1, 1.5))
+        s.connect("fa", da.Free(), s.ground, a)
+        s.connect("fb", da.Free(), s.ground, b)
+        a1, a2, b1, b2 = a.at(0, 0.5, 0), a.at(0, -0.5, 0.1), b.at(0.2, 0.5, 0), b.at(0.2, -0.5, 0)
+        if one:
+            lengths = {
+                "first": "sqrt(x1**2 + y1**2 + z1**2) - l",
+                "second": "sqrt((x3 - x2)**2 + (y3 - y2)**2 + (z3 - z2)**2) - l",
+            }
+            energy = "k*(first**2 + second**2)/2"
+            law = da.Element(
+                ("place",) * 3, None, {"k": 30.0, "l": 0.4}, definitions=lengths, energy=energy
+            )  # ends 2, 3, 4 seen from end 1
+            s.connect("both", law, a1, b1, a2, b2)
+        else:
+            s.connect("first", da.SpringDamper(30.0, length=0.4), a1, b1)
+            s.connect("second", da.SpringDamper(30.0, length=0.4), a2, b2)
+        return s
+
+    one, two = system(True).compile(), system(False).compile()
+    for seed in range(3):
+        state = one.random_state(seed)
+        found, expected = (model.forward_dynamics(state.q, state.v) for model in (one, two))
+        assert np.allclose(found, expected, rtol=1e-11, atol=1e-10)
+    run = da.simulate(system(True), 1.0, rtol=1e-9, atol=1e-10)
+    assert np.abs(run["energy.balance"]).max() < 1e-6
+
+
 def test_a_plane_element_of_three_ends_is_that_of_finite_elements() -> None:
     """N-08, (3.4.20)-(3.4.22): strains of three ends, F = K eps, K of the triangle of constant strain."""
     E, nu, thickness = 7e5, 0.3, 0.01

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import dalembert as da
 from dalembert.library import PumpData, fuel_injection_pump
@@ -57,6 +58,26 @@ def test_first_assembly_from_approximate_attitudes() -> None:
         s.place(name, position=exact[f"{name}.position"][0] + 0.02, rotation=R)
     again = da.kinematics(s, drive="A", values=[1.0, 1.1])
     assert np.allclose(again.q, exact.q, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_assembly_from_attitudes_with_noise_stays_close(seed: int) -> None:
+    """V-03: places and rotations off by 0.02 m and rad, each body by itself: the loop closes at the nearest place."""
+    rng = np.random.default_rng(seed)
+    s = four_bar()
+    model = s.compile()
+    exact = da.assemble(s, prefer={"A": 1.0}).q
+    for name in list(s.bodies):
+        place = model.pose(name, exact)
+        R = Rotation.from_rotvec(0.02 * rng.normal(size=3)).as_matrix() @ place.rotation
+        s.place(name, position=place.position + 0.02 * rng.normal(size=3) * place_scale(model), rotation=R)
+    found = da.start_state(s.compile()).q
+    assert np.abs(found - exact).max() < 0.1  # of the order of the noise, not of a radian
+
+
+def place_scale(model: da.Model) -> float:
+    """Return the length of the system in m, the unit of the noise."""
+    return float(model.length)
 
 
 def test_with_a_row_that_binds_speeds_the_rest_is_integrated() -> None:

@@ -274,6 +274,69 @@ def test_the_run_is_that_of_the_closed_forms(run: da.Result) -> None:
             assert found[2] == pytest.approx(expected[3], rel=1e-5, abs=1e-4)
 
 
+def test_coordinates_of_the_thesis_while_it_rolls() -> None:
+    """q1 to q5 and their rates against (9.2.15) to (9.2.18), along the run of figures 9.6 and 9.7."""
+    run = da.simulate(fuel_injection_pump(films=False), 0.0267, times=np.linspace(0, 0.0267, 40))
+    found = da.library.pump_coordinates(run)
+    pump = closed_forms(DATA)
+    for k, angle in enumerate(found.q[:, 0]):
+        q, v, a = pump.kinematics(float(angle), DATA.speed, 0.0)
+        np.testing.assert_allclose(found.q[k, [1, 2, 4]], np.asarray(q)[[1, 2, 3]][[0, 1, 2]], rtol=1e-7, atol=1e-9)
+        np.testing.assert_allclose(found.q_dot[k], np.asarray(v), rtol=1e-7, atol=1e-6)
+        np.testing.assert_allclose(found.q_ddot[k], np.asarray(a), rtol=1e-6, atol=1e-2)
+
+
+def test_coordinates_of_the_thesis_with_films(run: da.Result) -> None:
+    """Rates are rates: differences of the dense output; the contact row of the thesis, f1(q2) - q3 = 0, is kept."""
+    h = 1e-7
+    found = da.library.pump_coordinates(run.at([0.0301, 0.0301 + h, 0.0301 + 2 * h]))
+    np.testing.assert_allclose((found.q[2] - found.q[0]) / (2 * h), found.q_dot[1], rtol=1e-4, atol=1e-4)
+    whole = da.library.pump_coordinates(run)
+    cam = closed_forms(DATA).cam
+    off = [abs(cam.touch(float(q2)).f - q3) for q2, q3 in whole.q[::500, 1:3]]
+    assert max(off) < 1e-9
+
+
+def test_inlet_speed_and_a_pressure_curve_of_ones_own() -> None:
+    """Delivery by speed and inlet; the fuel's force is the curve, over the printed range of angles."""
+    same = DATA.at(speed=DATA.speed, inlet=0.015)
+    assert (same.pressure, same.pressure_end) == pytest.approx((DATA.pressure, DATA.pressure_end), rel=1e-14)
+    assert hash(PumpData(pressure_curve=[0.0, 1.0, 0.0])) == hash(PumpData(pressure_curve=[[0, 0], [0.5, 1], [1, 0]]))
+    ends = [
+        math.degrees(DATA.at(speed=-n * math.pi / 30, inlet=i).pressure_end) for n in (500, 1500) for i in (9e-3, 15e-3)
+    ]
+    assert ends == pytest.approx([-153, -154, -153, -156], abs=1e-9)  # printed: -153 to -156
+    assert DATA.at(speed=-1500 * math.pi / 30).pressure > DATA.pressure > DATA.at(inlet=0.009).pressure
+    for bad, match in (({"speed": 20.0}, "500.0 to 1500.0"), ({"inlet": 0.02}, "inlet")):
+        with pytest.raises(da.ModelError, match=match):
+            DATA.at(**bad)
+    shares, values = np.array([0.0, 0.2, 0.9, 1.0]), np.array([0.0, 0.7, 1.0, 0.0])
+    for curve in (np.column_stack([shares, values]), values):
+        data = PumpData(pressure_curve=curve, pressure=5e6)
+        model = fuel_injection_pump(films=False, data=data).compile()
+        along = shares if np.ndim(curve) == 2 else np.linspace(0, 1, 4)
+        q, v = driven(model, -2.2, DATA.speed, 0.0)[:2]
+        for share in (-0.1, 0.1, 0.3, 0.95, 1.1):
+            angle = data.pressure_start + share * (data.pressure_end - data.pressure_start)
+            t = (angle - data.angle) / data.speed
+            expected = -data.plunger_area * 5e6 * np.interp(share, along, values, left=0.0, right=0.0)
+            force = evaluate(model, "fuel.effort", t, q, v)
+            assert force == pytest.approx(expected, abs=1e-6)
+    with pytest.raises(da.ModelError, match="give a run of"):
+        da.library.pump_coordinates(da.simulate(da.library.four_bar(), 0.01))
+    for bad in (
+        "abc",
+        [[0, 1], [1, 2, 3]],
+        [1.0],
+        [[0.0, 1.0], [0.5, 1.0]],
+        [[0.0, 1.0], [0.7, 2.0], [0.6, 1.0], [1.0, 0.0]],
+        [np.nan, 1.0],
+    ):
+        with pytest.raises(da.ModelError, match="pressure_curve"):
+            PumpData(pressure_curve=bad)
+    assert DATA.normed_pressure().evaluate(0.5) == pytest.approx(1.0)
+
+
 def test_data_that_cannot_be() -> None:
     for changed, match in (
         ({"roller_mass": 0.0}, "roller_mass"),

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from systems.damaged_files import mutations
+from systems.bad_input.damaged_files import mutations
 
 import dalembert as da
 from dalembert.simulation.storage.stream import read_stream

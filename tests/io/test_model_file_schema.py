@@ -11,8 +11,8 @@ import pytest
 from systems.model_file_systems import system_of_all_families, system_of_expressions
 
 import dalembert as da
+from dalembert.argument_units import unit_for
 from dalembert.cli.file_commands import first_model
-from dalembert.io.model_files.dimensions import unit_for
 from dalembert.io.model_files.json_schema import schema
 from dalembert.io.model_files.library_systems import library_systems
 from dalembert.io.model_files.registry import known_kinds

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from systems.published_robots import compared, loaded
+from systems.robots.published_robots import compared, loaded
 
 import dalembert as da
 from dalembert.errors import ModelWarning

@@ -34,7 +34,7 @@ WITHOUT_PLOT = {
     "DrivenMotion", "ElementReport", "Equilibria", "Equilibrium", "FollowedMotion", "ForceTerms",
     "IdentifiedParameters", "Impact", "InverseDynamicsResult", "InverseKinematics", "LinearSystem", "Manipulability",
     "Mobility", "ModeReport", "MomentArms", "MotionSpace", "NaturalMobility", "NodalStresses", "OperationCounts",
-    "OperationalSpace", "PositionResult", "RateResult", "RolloutGradient", "Sensitivity", "StartState",
+    "OperationalSpace", "PositionResult", "RateResult", "RolloutGradient", "SensorData", "Sensitivity", "StartState",
 }  # fmt: skip
 
 # No arrays, or paths of different lengths.
@@ -206,6 +206,16 @@ def natural_position() -> Any:
     return da.find_position(m.equations())
 
 
+def swinging() -> da.Result:
+    return da.simulate(damped_pendulum(), 4.0, state={"A": 0.1})
+
+
+def turning() -> da.Result:
+    s = da.System("shaft", gravity=(0, 0, 0))
+    s.connect("A", da.Revolute("z"), s.ground, s.body("disk", da.cylinder(0.1, 0.2, mass=1.0)))
+    return da.simulate(s, 1.0, state={"A.speed": 60.0})
+
+
 BUILDERS: dict[str, Callable[[], Any]] = {
     "Assembly": lambda: da.assemble(four_bar()),
     "BaseParameters": lambda: da.base_parameters(damped_pendulum()),
@@ -252,6 +262,7 @@ BUILDERS: dict[str, Callable[[], Any]] = {
     "OperationalSpace": lambda: da.operational_space(arm(), "lower", [0.0, 1.0]),
     "OptimalMotion": moving_block,
     "Optimum": stiffest,
+    "Orders": lambda: turning().orders("disk.at(0.1, 0, 0).position.x", "A.position", max_order=4),
     "ParameterFit": fitted,
     "PeriodicOrbit": lambda: da.periodic_orbit(forced_pendulum(), 2 * math.pi / 3.0),
     "Polygon": lambda: da.velocity_polygon(turn(), ["crank", "coupler"], row=3),
@@ -261,10 +272,12 @@ BUILDERS: dict[str, Callable[[], Any]] = {
     "Result": lambda: da.simulate(damped_pendulum(), 0.1, state={"A": 0.1}),
     "RootLocus": lambda: da.root_locus(damped_pendulum(), "A.damping", [0.0, 1.0, 2.0]),
     "ScrewAxes": lambda: da.screw_axes(turn(), "coupler"),
+    "SensorData": lambda: da.Encoder("A").measure(da.simulate(damped_pendulum(), 0.1)),
     "Sensitivity": lambda: da.sensitivity(damped_pendulum(), "A.position", "k.stiffness", 0.1, state={"A": 0.1}),
     "Rollout": lambda: da.rollout(damped_pendulum(), {"A": [0.1, 0.2]}, {"A": [1.0, 2.0]}, 0.02),
     "RolloutGradient": lambda: da.rollout(damped_pendulum(), None, {"A": [[1.0, 2.0]]}, 0.02).vjp(q=np.ones((1, 3, 1))),
     "Study": lambda: da.Study(swept()),
+    "Spectrum": lambda: swinging().spectrum("A.position"),
     "StartState": lambda: da.start_state(four_bar(), {"A": 0.3}),
     "Synthesis": synthesized,
     "Tolerances": lambda: da.tolerances(
@@ -272,6 +285,7 @@ BUILDERS: dict[str, Callable[[], Any]] = {
     ),
     "TransmissionAngle": lambda: da.transmission_angle(turn(), "C", input="A", output="D"),
     "Uncertainty": uncertain,
+    "Waterfall": lambda: swinging().waterfall("A.position", 1.0),
     "Workspace": lambda: da.workspace(arm(), "lower.at(0.5, 0, 0)", (np.linspace(-2, 2, 9), np.linspace(-2, 2, 9))),
 }  # fmt: skip
 

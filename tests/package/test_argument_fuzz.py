@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from systems.hostile_calls import HOSTILE, Case, cases, fault
+from systems.bad_input.hostile_calls import HOSTILE, Case, cases, fault
 
 SECONDS = 20.0  # of the ordinary test
 LARGE = {"System.draw", "Result.draw", "Result.animate", "Result.export", "Result.plot", "Result.plot_energy"}  # slow

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,8 +29,12 @@ MODULES = [
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_code_blocks_run(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Blocks of tutorials continue each other; those of other pages stand alone."""
+    names: dict[str, Any] = {"__name__": "page"}
     for block in re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL):
-        exec(compile(block, str(page), "exec", dont_inherit=True), {"__name__": "page"})
+        exec(compile(block, str(page), "exec", dont_inherit=True), names)
+        if page.parent.name != "tutorials":
+            names = {"__name__": "page"}
 
 
 @pytest.mark.parametrize("page", GUIDES, ids=lambda p: p.name)
@@ -60,6 +65,23 @@ def test_anchors_lead_to_headings(page: Path) -> None:
     for target, anchor in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", page.read_text()):
         there = (page.parent / target) if target else page
         assert anchor in anchors(there), f"{target}#{anchor}"
+
+
+NAMES = re.compile(r"(?<![\w.\"'/])da((?:\.[A-Za-z]\w*)+)")
+OF_RECIPES = {"Cogging"}  # classes that the recipes make
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=lambda p: p.name)
+def test_names_of_the_package_exist(page: Path) -> None:
+    """In code and in backquotes: ``da.name`` and what it leads to."""
+    text = re.sub(r"```(?!python).*?```", "", page.read_text(), flags=re.DOTALL)
+    spans = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL) + re.findall(r"`([^`\n]+)`", text)
+    for chain in {chain for span in spans for chain in NAMES.findall(span)}:
+        first, *others = chain[1:].split(".")
+        if first not in OF_RECIPES:
+            assert hasattr(dalembert, first), f"da.{first}"
+        if others and first[0].islower() and first in ("library", "formulations", "natural", "units", "rotation"):
+            assert hasattr(getattr(dalembert, first), others[0]), f"da{chain}"
 
 
 EXAMPLES = {"pin_slot.hpp", "pin_slot.py", "cylinders.py", "cogging.py"}  # files that the recipes make

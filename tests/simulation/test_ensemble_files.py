@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from systems.damaged_files import mutations
+from systems.bad_input.damaged_files import mutations
 
 import dalembert as da
 from dalembert.errors import ModelError

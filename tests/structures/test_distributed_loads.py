@@ -1,6 +1,8 @@
-"""Loads along lines and on surfaces of flexible bodies: closed forms, consistent masses, buoyancy, a follower."""
+"""Loads along lines and on surfaces of flexible and rigid bodies: closed forms, consistent masses, buoyancy."""
 
 from __future__ import annotations
+
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -129,7 +131,85 @@ def test_what_cannot_be_loaded_is_refused_by_name() -> None:
         da.structures.pressure_load(s, "p", body, 1.0)
     with pytest.raises(ModelError, match="acts on no part"):
         da.structures.line_load(s, "q", body, (0, 0, 1.0), where=lambda x: x[0] > 5)
-    with pytest.raises(ModelError, match="flexible"):
+    with pytest.raises(ModelError, match="give the points"):
         da.structures.line_load(s, "q", s.body("rigid", mass=1.0), (0, 0, 1.0))
     with pytest.raises(ModelError, match="axes"):
         da.structures.line_load(s, "q", body, (0, 0, 1.0), axes="local")
+
+
+# ---- rigid bodies
+
+
+def free_block() -> tuple[da.System, da.Body]:
+    s = da.System("block", gravity=(0, 0, 0))
+    body = s.body("block", mass=2.0, com=(0.1, -0.2, 0.05), inertia=(0.3, 0.4, 0.5))
+    s.connect("free", da.Free(), s.ground, body)
+    return s, body
+
+
+@pytest.mark.parametrize("axes", ["world", "body"])
+def test_a_load_along_a_line_of_a_rigid_body_is_its_integral(axes: str) -> None:
+    """A force that varies by the third power along a bent line, against sums over many points, at random states."""
+    s, body = free_block()
+    corners = np.array([[0.0, 0.0, 0.0], [1.0, 0.2, 0.0], [1.0, 0.2, 0.0], [0.4, 1.0, 0.7]])
+
+    def force(x: np.ndarray) -> np.ndarray:
+        return np.array([1.0 + x[0] ** 3, -2.0 * x[1], 3.0 * x[2] * x[0]])
+
+    load = da.structures.line_load(s, "q", body, force, axes=axes, along=corners, law=2.0)
+    assert len(load.loads) == (1 if axes == "body" else 8)
+    model, plain = s.compile(), free_block()[0].compile()
+    state = model.random_state(3)
+    R, _ = plain.pose("block", state.q)
+    F, M, total = np.zeros(3), np.zeros(3), np.zeros(3)
+    n = 4000
+    for start, end in pairwise(corners):
+        for u in (np.arange(n) + 0.5) / n:
+            x = start + u * (end - start)
+            each = 2.0 * force(x) * np.linalg.norm(end - start) / n
+            total += each / 2.0
+            each = R @ each if axes == "body" else each
+            F, M = F + each, M + np.cross(R @ x, each)
+    assert load.total == pytest.approx(total, rel=1e-6)  # midpoints of 4000 pieces: 1e-7
+    expected = plain.forward_dynamics(state.q, state.v, loads=np.concatenate([M, F])[None])
+    assert model.forward_dynamics(state.q, state.v) == pytest.approx(expected, rel=1e-6, abs=1e-6)
+
+
+def test_pressure_of_water_lifts_a_rigid_block_by_its_volume() -> None:
+    """Archimedes on a tetrahedron: the force is weight of water times volume, through the centre of the volume."""
+    s, body = free_block()
+    v = np.array([[0.1, 0.0, -0.2], [1.0, 0.1, 0.0], [0.2, 0.9, 0.1], [0.3, 0.2, 0.8]])
+    faces = np.array([v[list(k)] for k in ((0, 2, 1), (0, 1, 3), (1, 2, 3), (0, 3, 2))])
+    water = 9810.0
+    load = da.structures.pressure_load(s, "p", body, lambda x: water * (2.0 - x[2]), faces=faces)
+    volume = np.linalg.det(v[1:] - v[0]) / 6
+    assert load.total == pytest.approx([0, 0, water * volume], abs=1e-9)
+    model, plain = s.compile(), free_block()[0].compile()
+    state = model.random_state(1)
+    R, _ = plain.pose("block", state.q)
+    lift = R @ load.total
+    moment = np.cross(R @ v.mean(axis=0), lift)
+    expected = plain.forward_dynamics(state.q, state.v, loads=np.concatenate([moment, lift])[None])
+    assert model.forward_dynamics(state.q, state.v) == pytest.approx(expected, rel=1e-11, abs=1e-9)
+    wet = da.structures.pressure_load(s, "part", body, 100.0, faces=faces, where=lambda x: x[2] < 0.1, law=np.sin)
+    assert len(wet.loads) == 1 and np.linalg.norm(wet.total) > 0
+
+
+def test_lines_and_faces_of_rigid_bodies_are_checked() -> None:
+    s, body = free_block()
+    beam = cantilever()[1]
+    for call, match in (
+        (lambda: da.structures.line_load(s, "a", body, (0, 0, 1)), "rigid: give the points"),
+        (lambda: da.structures.line_load(s, "a", body, (0, 0, 1), along=[[0, 0, 0]]), "no length"),
+        (lambda: da.structures.line_load(s, "a", body, (0, 0, 1), along=[[0, 0], [1, 1]]), "along"),
+        (lambda: da.structures.line_load(s, "a", beam, (0, 0, 1), along=[[0, 0, 0], [1, 0, 0]]), "leave it out"),
+        (lambda: da.structures.pressure_load(s, "a", body, 1.0), "rigid: give triangles"),
+        (lambda: da.structures.pressure_load(s, "a", body, 1.0, faces=np.zeros((2, 3))), "faces"),
+        (lambda: da.structures.pressure_load(s, "a", beam, 1.0, faces=np.zeros((1, 3, 3))), "leave them out"),
+        (
+            lambda: da.structures.pressure_load(s, "a", body, 1.0, faces=np.ones((1, 3, 3)), where=lambda x: False),
+            "no part",
+        ),
+    ):
+        with pytest.raises(ModelError, match=match):
+            call()

@@ -174,7 +174,8 @@ def test_an_objective_that_is_no_number_is_named_and_the_rest_goes_on() -> None:
         starts=4,
     )
     assert found["k.stiffness"] == pytest.approx(30.0, abs=1e-3)
-    assert "not a finite number" in found.trials[0].message and found.status == "optimal"
+    assert "not a finite number" in found.trials[0].failures[0] and "not a finite number" in found.message
+    assert found.status == "optimal"
 
 
 def test_when_nothing_has_an_answer_the_reason_is_reported() -> None:
@@ -280,3 +281,33 @@ def test_the_end_of_a_run_that_an_event_ends_is_seen() -> None:
         events=floor,
     )  # fmt: skip
     assert best.values["Z.speed"] == pytest.approx(9.81 * 0.45 - 1 / 0.9, abs=1e-3)
+
+
+@pytest.mark.parametrize("method", ["auto", "Nelder-Mead", "differential_evolution"])
+def test_a_start_that_fails_is_left_for_others_and_counted(method: str) -> None:
+    """A four-bar whose ground is longer than all other bars at the start."""
+    s = da.System("four-bar", gravity=(0, 0, 0))
+    base = s.parameter("base", 9.0)
+    crank, coupler, rocker = (
+        s.body(name, da.rod(length, 1.0)) for name, length in (("crank", 0.5), ("coupler", 2.0), ("rocker", 1.5))
+    )
+    s.connect("A", da.Revolute("y"), s.ground, crank)
+    s.connect("B", da.Revolute("y"), crank.at(0.5, 0, 0), coupler)
+    s.connect("D", da.Revolute("y"), s.ground.at(base, 0, 0), rocker)
+    s.connect("C", da.Revolute("y"), coupler.at(2, 0, 0), rocker.at(1.5, 0, 0))
+    found = da.optimize(
+        s, {"base": (1.5, 10.0)}, lambda o: (o["base"] - 2.2) ** 2, task="kinematics", drive="A", values=[0.0, 0.2],
+        outputs={"D": "D.position"}, method=method, max_iterations=40,
+    )  # fmt: skip
+    assert found["base"] == pytest.approx(2.2, abs=1e-3)
+    assert "starts failed and were left for others" in found.message and "AssemblyError" in found.message
+    assert len(found.trials[0].failures) >= 1 and found.history.error[0]
+
+
+def test_starts_that_all_fail_are_counted_with_the_reason() -> None:
+    def never(model: da.Model, case: Any) -> float:
+        raise ValueError("no result")
+
+    found = da.optimize(sprung_pendulum(), {"k.stiffness": (1.0, 2.0)}, "answer", task=never)
+    assert found.status == "failed" and "ValueError: no result" in found.message
+    assert len(found.history) >= 33 and "at 32 other points" in found.trials[0].message

@@ -160,6 +160,7 @@ SYSTEMS: dict[str, Callable[[], da.System]] = {
     "GasSpring": lambda: two(elements.GasSpring(2e5, 1e-3, 1e-3, rest=0.6)),
     "HydraulicSpring": lambda: two(elements.HydraulicSpring(1e-3, 1e-3, rest=0.6)),
     "HydraulicCylinder": lambda: two(elements.HydraulicCylinder(0.0, 0.0, 1e-3, 5e-4, (0.3, 0.9))),
+    "PneumaticCylinder": lambda: two(elements.PneumaticCylinder(0, 0, 1e-3, 5e-4, (0.3, 0.9))),
     "Cable": lambda: two(elements.Cable(100.0, 0.5)),
     "Ligament": lambda: two(elements.Ligament(100.0, 0.5)),
     "MillardMuscle": lambda: two(elements.MillardMuscle(0.5, 100.0, 0.3, 0.3)),
@@ -192,6 +193,8 @@ SYSTEMS: dict[str, Callable[[], da.System]] = {
     "Effort": lambda: jointed(_SPIN, da.Effort(2.0)),
     "Load": lambda: two(da.Load((0, 0, -10.0), (0, 2.0, 0))),
     "DCMotor": lambda: jointed(_SPIN, elements.DCMotor(12.0, 1.0, 0.1, 0.01)),
+    "GearMotor": lambda: jointed(_SPIN, elements.GearMotor(
+        12.0, 1.0, 0.1, 0.01, rotor_inertia=1e-5, ratio=10.0, stiffness=100.0)),
     "PositionServo": lambda: jointed(_SPIN, elements.PositionServo(0.5, 10.0)),
     "VelocityServo": lambda: jointed(_SPIN, elements.VelocityServo(0.5, 10.0)),
     "StateSpace": lambda: jointed(_SPIN, elements.StateSpace([[-1.0]], [[1.0]], [[1.0]], [[0.0]])),
@@ -210,7 +213,8 @@ SYSTEMS: dict[str, Callable[[], da.System]] = {
 _NOTHING = {
     "Free", "Joint", "Constraint", "ForceElement", "ForceConnection", "CoordinateConnection", "LoadFriction", "Arc",
     "Line", "Curve", "Offset", "SignalBlock", "Delay", "Reaction", "Road", "Sensor", "Table", "TyreData",
-    "WrapCylinder", "WrapSphere", "Pulley", "Sprocket",
+    "WrapCylinder", "WrapSphere", "Pulley", "Sprocket", "Mimic", "PIDController", "StateFeedback",
+    "ProportionalValve", "HydraulicSupply",
 }  # fmt: skip
 
 

@@ -69,14 +69,39 @@ double ContactStep::first_impact(double h) {
     if (const double u = normal_velocity(p); is_fast(p, u))
       skip[k] = 1, first = std::min(first, std::max(0.5 * h - p.gap / u, 0.0));
   }
+  if (std::isfinite(first) && leave_pressed_points()) {
+    first = std::numeric_limits<double>::infinity();
+    for (std::size_t k = 0; k < points->size(); ++k)
+      if (skip[k])
+        first = std::min(first, std::max(0.5 * h - (*points)[k].gap / normal_velocity((*points)[k]), 0.0));
+  }
   c.skip_stops.assign(c.stops.size(), 0);
   for (std::size_t k = 0; k < c.stops.size(); ++k) {
     const JointStop &stop = c.stops[k];
     const double u = stop_velocity(m, c, stop, c.free.data());
-    if (is_fast(stop, u))
-      c.skip_stops[k] = 1, first = std::min(first, std::max(0.5 * h - stop_gap(m, c, stop, qm) / u, 0.0));
+    if (!is_fast(stop, u))
+      continue;
+    const double gap = stop_gap(m, c, stop, qm), before = stop_velocity(m, c, stop, c.before.data());
+    if (is_fast(stop, before) || gap - 0.5 * h * before > closed()) // else a load presses it
+      c.skip_stops[k] = 1, first = std::min(first, std::max(0.5 * h - gap / u, 0.0));
   }
   return first;
+}
+
+bool ContactStep::leave_pressed_points() {
+  bool any = false;
+  const auto may_press = [&](std::size_t k) { return skip[k] && was_pressed(c, (*points)[k]); };
+  for (std::size_t k = 0; k < points->size() && !any; ++k)
+    any = may_press(k);
+  if (!any)
+    return false;
+  any = false;
+  move_bodies(i, c, qm, c.before.data());
+  for (std::size_t k = 0; k < points->size(); ++k)
+    if (may_press(k) && std::abs(normal_velocity((*points)[k])) < impact_speed())
+      skip[k] = 0, any = true;
+  move_bodies(i, c, qm, c.free.data());
+  return any;
 }
 
 Outcome ContactStep::pass_impact(double t, double &to_impact, double longest, double whole_step) {
@@ -131,6 +156,7 @@ void ContactStep::collide(double t, double whole_step) {
   log_impulses(i, c, *points, 0.0, whole_step, t, impact_speed());
   if (c.keeps_parts)
     keep_part(t, 0.0);
+  remember_impacts(c, *points);
   c.v = c.free;
 }
 
@@ -213,6 +239,7 @@ void linear_at(const RunContext &i, double h, double s, double *z) {
 LaneContacts find_lane_contacts(const RunContext &i, double h) {
   ContactStep step(i);
   ContactSteps &c = step.c;
+  c.earlier = c.memory;
   step.points = &c.search->find(step.poses(), c.motions.data(), h, step.look_ahead(h));
   LaneContacts found{step.points};
   if (step.may_tunnel(h) || step.first_impact(h) < h) {

@@ -93,6 +93,9 @@ struct ContactStep {
   // Marks fast approaches, which are no contacts of a step: it ends where they meet. Returns the time of the first impact,
   // and infinity if there is none; h: length of the step whose middle the points belong to.
   double first_impact(double h);
+  // Takes back the marks of points that a load presses on: they carried one before, and neither approached nor left when
+  // the step began. Returns whether there are any.
+  bool leave_pressed_points();
   // Moves on to the impact that is expected after a time `to_impact`, which is improved, and passes it.
   Outcome pass_impact(double t, double &to_impact, double longest, double whole_step);
   // from a state, of the first of the fast approaches; negative where they overlap already; 0: there is none

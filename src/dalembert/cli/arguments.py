@@ -72,6 +72,7 @@ def parser() -> argparse.ArgumentParser:
     _about_files(verbs)
     _about_systems(verbs)
     _about_motions(verbs)
+    _about_other_programs(verbs)
     _about_the_program(verbs)
     return made
 
@@ -143,6 +144,29 @@ def _about_systems(verbs: Any) -> None:
     linear.add_argument("--inputs", type=_names, metavar="A,B,...", help="inputs of the linear system (default: all)")
     linear.add_argument("--outputs", type=_names, metavar="A,B,...", help="outputs of the linear system")
     linear.add_argument("--out", metavar="FILE", help="the matrices A, B, C, D with names, as .json")
+
+
+def _about_other_programs(verbs: Any) -> None:
+    example = """dalembert export arm.yaml arm.fmu --input A.effort --output A.position
+  dalembert export model.py bar.dalm --output D.force --parameter crank.mass"""
+    export = _verb(verbs, "export", "export_command", "write an FMU or a model file for C", example, _MODEL)
+    export.add_argument("model", metavar="MODEL", help="a .yaml, .json, .urdf or .py file")
+    _add_source(export)
+    export.add_argument("to", metavar="FILE", help="file to write: .fmu, or .dalm for the C library")
+    for kind, text in (
+        ("input", "number of an element or effort of a joint"),
+        ("output", "an output"),
+        ("parameter", "a parameter that may be changed there (default: all)"),
+    ):
+        export.add_argument(f"--{kind}", action="append", metavar="NAME", help=f"{text}; may be repeated")
+    export.add_argument("--fmi", type=int, default=3, choices=(2, 3), help="version of FMI (default: %(default)d)")
+    export.add_argument("--platform", action="append", metavar="NAME", help="x86_64-linux, ...; may be repeated")
+    export.add_argument("--method", metavar="NAME", help="as in simulate (default: auto)")
+    export.add_argument("--rtol", type=float, metavar="X", help="relative tolerance (default: 1e-8)")
+    export.add_argument("--friction", default="events", metavar="KIND", help="events, smooth or off")
+    export.add_argument("--stops", default="rigid", metavar="KIND", help="rigid, soft or off")
+    export.add_argument("--contact", default="auto", metavar="KIND", help="off leaves contacts out")
+    export.add_argument("--horizon", type=float, metavar="S", help="time up to which laws of time are known, s")
 
 
 def _about_motions(verbs: Any) -> None:

@@ -111,11 +111,14 @@ def export(
     stops: str = "rigid",
     contact: str = "auto",
     horizon: float | None = None,
+    fmi: int = 3,
+    platforms: Sequence[str] | None = None,
 ) -> Export:
     """Write a model for other programs, which run it without Python to the same bits as `simulate`.
 
-    A name that ends in ``.dalm`` gives a model file for the C library (``dalembert.h``). Before the file is written the
-    model is read from it, and its outputs and accelerations are compared with Python at random states.
+    A name that ends in ``.fmu`` gives an FMU with co-simulation and model exchange, in one library; a name that ends in
+    ``.dalm`` a model file for the C library (``dalembert.h``). Before the file is written the model is read from it,
+    and its outputs and accelerations are compared with Python at random states.
 
     Parameters
     ----------
@@ -143,6 +146,10 @@ def export(
     horizon : float, s
         Laws that jump or bend in time have their times listed up to here, and the model runs no further; 1000 s if left
         out, and no limit without such laws.
+    fmi : int
+        Version of an FMU, 3 or 2.
+    platforms : names
+        Of an FMU: ``"x86_64-linux"`` and the like; all whose libraries are installed if left out.
 
     Returns
     -------
@@ -165,8 +172,9 @@ def export(
     ('link_2.position.x', 'link_2.position.y', 'link_2.position.z')
     """
     target = Path(path)
-    if target.suffix.lower() != ".dalm":
-        raise ModelError("export", "path", str(path), "give a name that ends in .dalm")
+    kind = target.suffix.lower()
+    if kind not in (".dalm", ".fmu"):
+        raise ModelError("export", "path", str(path), "give a name that ends in .fmu or .dalm")
     made = export_model(
         system,
         inputs=inputs,
@@ -185,9 +193,15 @@ def export(
         contact=contact,
         horizon=horizon,
     )
+    notes: list[str] = []
     with replacing(target) as file:
-        file.write_bytes(made.data)
-    return export_result(target, made)
+        if kind == ".dalm":
+            file.write_bytes(made.data)
+        else:
+            from .fmu_file import write_fmu
+
+            notes = write_fmu(file, target.stem, made, fmi=fmi, platforms=platforms)
+    return export_result(target, made, notes)
 
 
 def export_result(target: Path, made: ExportedModel, notes: Sequence[str] = ()) -> Export:

@@ -92,8 +92,9 @@ def file_bytes(
     tables |= {"parameters": conditions.parameters[:count]} if count else {}
     names = [*quantities, *outputs.quantities]
     names += [
-        Quantity("event", f"switch[{k}]", meaning=f"switching function of {owner_of(model, k)}")
-        for k in range(len(model.switching_functions))
+        Quantity("event", f"switch[{k}]", meaning=f"switching function of {owner_of(model, k)}", place=k)
+        for k, (_, kind) in enumerate(model.switching_functions)
+        if kind == "sign"
     ]
     rows = np.zeros(len(names), dtype=_NAME)
     for row, each in zip(rows, names, strict=True):

@@ -8,6 +8,7 @@ from .gear_trains import cardan_gears, differential, planetary, rack_drive, spur
 from .gears import Gear, involute, involute_angle
 from .humanoid_robot import humanoid
 from .injection_pump import PumpData, PumpFilms, fuel_injection_pump, pump_films
+from .injection_pump_coordinates import PumpCoordinates, pump_coordinates
 from .linkages import linkage
 from .machines import (
     cardan_shaft,
@@ -55,6 +56,7 @@ __all__ = [
     "FollowerMotion",
     "Gear",
     "GearPair",
+    "PumpCoordinates",
     "PumpData",
     "PumpFilms",
     "Rack",
@@ -97,6 +99,7 @@ __all__ = [
     "parallelogram",
     "peaucellier",
     "planetary",
+    "pump_coordinates",
     "pump_films",
     "quick_return",
     "rack_drive",

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .. import tribology
 from ..arrays import Array
@@ -16,6 +17,7 @@ from ..connections.constraints.curves import Arc, Curve, Line
 from ..connections.elements.built_in import JointSpring
 from ..connections.elements.element import Element
 from ..connections.elements.lubrication import JournalBearing, TractionFilm
+from ..connections.formulas.tables import Table
 from ..connections.joints import Planar, Prismatic, Revolute
 from ..errors import ModelError
 from ..system import System
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
     from ..result import Result
 
 __all__ = ["PumpData", "PumpFilms", "fuel_injection_pump", "pump_films"]
+
+SPEEDS = (500.0, 1500.0)  # revolutions per minute of the experiments
+MIN_INLET, MAX_INLET = 0.009, 0.015  # m, control of the fuel inlet in the experiments
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +64,11 @@ class PumpData:
         O: greatest fuel pressure. Together with the length of contact it is chosen so that Hertz's stress comes to the
         printed 975 N/mm2; more pressure would need a longer contact than such a roller has.
     pressure_start, pressure_end : float, rad
-        P: -148 degrees, and between -153 and -156: here -155. The normed curve is lost; ours is a squared sine.
+        P: -148 degrees, and between -153 and -156: here -155. See `at` for other speeds and inlet controls.
+    pressure_curve : (n,) or (n, 2), or None
+        Normed curve from the start to the end of the pulse: values at equal steps of the angle, or pairs of a share of
+        the angle, from 0 to 1, and a value. It is multiplied by `pressure`. O: None, a squared sine; the curve of the
+        thesis (figure 9.8) is lost.
     bearing_radius, clearance : float, m
         P: clearance 6 um and ratio 1000.
     bearing_length, contact_length : float, m
@@ -87,6 +96,7 @@ class PumpData:
     pressure: float = 8e6
     pressure_start: float = -math.radians(148)
     pressure_end: float = -math.radians(155)
+    pressure_curve: ArrayLike | None = None
     bearing_radius: float = 0.006
     clearance: float = 6e-6
     bearing_length: float = 0.018
@@ -98,6 +108,8 @@ class PumpData:
 
     def __post_init__(self) -> None:
         for field in fields(self):
+            if field.name == "pressure_curve":
+                continue
             value = finite_number(getattr(self, field.name), item="PumpData", field=field.name)
             signed = field.name in ("speed", "angle", "pressure_start", "pressure_end", "pressure", "spring_preload")
             if not signed and value <= 0:
@@ -108,6 +120,10 @@ class PumpData:
             raise ModelError("PumpData", "arc_radius", self.arc_radius, "it must be below the base radius")
         if self.pressure_start == self.pressure_end:
             raise ModelError("PumpData", "pressure_end", self.pressure_end, "it must differ from the start")
+        if self.pressure_curve is not None:
+            curve = self.normed_pressure()
+            pairs = tuple(zip(curve.axes[0].tolist(), curve.values.tolist(), strict=True))
+            object.__setattr__(self, "pressure_curve", pairs)
         if not self.arc_end < self.half_angle < math.pi / 2:
             raise ModelError(
                 "PumpData", "half_angle", self.half_angle, f"it must lie between {self.arc_end:.6g} and pi/2"
@@ -132,6 +148,66 @@ class PumpData:
     def reach(self) -> float:
         """Distance of the roller's centre from the shaft on the basic circle, m."""
         return self.base_radius + self.roller_radius
+
+    def at(self, *, speed: float | None = None, inlet: float = MAX_INLET) -> PumpData:
+        """Return the data at another speed of the shaft and another control of the fuel inlet.
+
+        In the thesis, start, end and maximum of the pressure pulse are functions of both, fitted to experiments and not
+        printed. P: the ranges, and the end between -153 and -156 degrees. O: with w the inlet control and u the speed,
+        both from 0 to 1 over their ranges, the pulse lasts 5 + w (1 + 2 u) degrees, and its maximum is proportional to
+        the square root of duration times speed, with the present one at 15 mm and 1000 revolutions per minute.
+
+        Parameters
+        ----------
+        speed : float, rad/s
+            Of the shaft, with any sign; 500 to 1500 revolutions per minute. The present one if left out.
+        inlet : float, m
+            Control variable i_e of the fuel inlet, 9 to 15 mm.
+
+        Examples
+        --------
+        >>> import math
+        >>> low = PumpData().at(speed=-500 * math.pi / 30, inlet=0.009)
+        >>> round(math.degrees(low.pressure_end), 3), round(low.pressure / 1e6, 3)
+        (-153.0, 4.781)
+        """
+        speed = self.speed if speed is None else finite_number(speed, item="PumpData.at", field="speed")
+        control = finite_number(inlet, item="PumpData.at", field="inlet")
+        revolutions = abs(speed) * 30 / math.pi
+        for field, value, (low, high), unit in (
+            ("speed", revolutions, SPEEDS, "revolutions per minute"),
+            ("inlet", control, (MIN_INLET, MAX_INLET), "m"),
+        ):
+            if not low * (1 - 1e-9) <= value <= high * (1 + 1e-9):
+                raise ModelError("PumpData.at", field, value, f"the pressures are known from {low} to {high} {unit}")
+        w = (control - MIN_INLET) / (MAX_INLET - MIN_INLET)
+        u = (revolutions - SPEEDS[0]) / (SPEEDS[1] - SPEEDS[0])
+        duration = math.radians(5 + w * (1 + 2 * u))
+        sign = math.copysign(1.0, self.pressure_end - self.pressure_start)
+        work = duration * revolutions / (math.radians(7) * 1000)
+        return replace(
+            self,
+            speed=speed,
+            pressure=self.pressure * math.sqrt(work),
+            pressure_end=self.pressure_start + sign * duration,
+        )
+
+    def normed_pressure(self) -> Table:
+        """Return the normed pressure over the share of the pulse, from 0 to 1, as a table."""
+        if self.pressure_curve is None:
+            s = np.linspace(0.0, 1.0, 201)
+            return Table(s, values=np.sin(np.pi * s) ** 2, outside="hold")
+        try:
+            curve = np.asarray(self.pressure_curve, dtype=float)
+        except (TypeError, ValueError):
+            curve = np.zeros(())
+        if curve.ndim == 1 and len(curve) > 1:
+            curve = np.column_stack([np.linspace(0.0, 1.0, len(curve)), curve])
+        if curve.ndim != 2 or curve.shape[1] != 2 or not np.isfinite(curve).all():
+            raise ModelError("PumpData", "pressure_curve", self.pressure_curve, "give (n,) values or (n, 2) pairs")
+        if abs(curve[0, 0]) > 1e-12 or abs(curve[-1, 0] - 1.0) > 1e-12 or (np.diff(curve[:, 0]) <= 0).any():
+            raise ModelError("PumpData", "pressure_curve", curve[:, 0], "its shares have to rise from 0 to 1")
+        return Table(curve[:, 0], values=curve[:, 1], kind="linear", outside="hold")
 
     def profile(self) -> list[Line | Arc]:
         """Return the profile of the cam in the plane of its body, counterclockwise from the first tangent."""
@@ -310,10 +386,13 @@ def _traction(data: PumpData, load: str | float) -> TractionFilm:
 
 
 def _fuel(data: PumpData) -> Element:
-    """Return the fuel force on the plunger: a squared sine over the delivery angles."""
+    """Return the fuel force on the plunger: the normed curve over the delivery angles."""
+    along = 1.0 if data.pressure_end > data.pressure_start else -1.0
+    own = data.pressure_curve is not None
+    share = f"curve({along}*turn/(2*width) + 1/2)" if own else "cos(pi*turn/(2*width))**2"
     return Element(
         "joint",
-        "-area*pressure*where(abs(turn) < width, cos(pi*turn/(2*width))**2, 0)",
+        f"-area*pressure*where(abs(turn) < width, {share}, 0)",
         {
             "area": data.plunger_area,
             "pressure": data.pressure,
@@ -323,5 +402,6 @@ def _fuel(data: PumpData) -> Element:
             "width": abs(data.pressure_end - data.pressure_start) / 2,
         },
         definitions={"ahead": "angle + speed*t - middle", "turn": "atan2(sin(ahead), cos(ahead))"},
+        tables={"curve": data.normed_pressure()} if own else {},
         active=True,
     )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .conditions import Conditions
     from .model import Model
 
-__all__ = ["MAX_STEPS", "KinematicSweep", "rates_at", "sweep_kinematics"]
+__all__ = ["MAX_STEPS", "KinematicSweep", "rates_at", "row_scale", "sweep_kinematics"]
 
 
 MAX_STEPS = 100_000  # from one time to the next: some thousand revolutions
@@ -84,7 +84,7 @@ def sweep_kinematics(
     """
     times = np.ascontiguousarray(t, dtype=float)
     begin = np.ascontiguousarray(q, dtype=float)
-    found = model._sweep(times, begin, conditions, _row_scale(model), floor, jerk, MAX_STEPS)
+    found = model._sweep(times, begin, conditions, row_scale(model), floor, jerk, MAX_STEPS)
     return KinematicSweep.of(times, found)
 
 
@@ -96,7 +96,7 @@ def rates_at(
 
 
 @cached_per_model
-def _row_scale(model: Model) -> Array:
+def row_scale(model: Model) -> Array:
     """Return scales of the rows (nc,); zero for rows of velocities only and for inactive rows."""
     counts = np.asarray(model.holonomic, dtype=bool) & np.asarray(model.compiled.names.closing, dtype=bool)
     return np.ascontiguousarray(np.where(counts, model.compiled.tables["row_scale"], 0.0))

@@ -8,6 +8,7 @@ from .equations import NaturalEquations
 from .mechanism import Count, Mechanism
 from .mobility import NaturalMobility
 from .motion import NaturalMotion
+from .newton_costs import DisplacementCosts, displacement_costs
 from .reference_points import ReferenceEquations, reference_equations
 from .tracks import Circle, Curve, Cylinder, Line, Plane, Sphere, Surface
 from .wheels import equivalent_centre
@@ -19,6 +20,7 @@ __all__ = [
     "Count",
     "Curve",
     "Cylinder",
+    "DisplacementCosts",
     "Line",
     "Mechanism",
     "NaturalBody",
@@ -32,6 +34,7 @@ __all__ = [
     "Sphere",
     "Surface",
     "body_frame",
+    "displacement_costs",
     "displacement_guess",
     "equivalent_centre",
     "natural_model",

@@ -287,6 +287,12 @@ class NaturalEquations:
             return b
         return np.concatenate([b, self._from_driven(q, t, 1)])
 
+    def displacement_terms(self, q: Array, before: float, after: float) -> Array:
+        """Return b (rows,) for driven coordinates that go from f(before) to f(after) in a unit of time."""
+        known = self.known(before, third=False).copy()
+        known[1] = self.known(after, third=False)[0] - known[0]
+        return np.asarray(self._rows.velocity_terms(np.ascontiguousarray(q, dtype=float), known))
+
     def acceleration_terms(self, q: Array, v: Array, t: float) -> Array:
         """Return c (rows,)."""
         q, v = np.ascontiguousarray(q, dtype=float), np.ascontiguousarray(v, dtype=float)
@@ -332,6 +338,11 @@ class NaturalEquations:
         S, D = speed_scales(self, J), self.column_scales
         error = S * (self.velocity_terms(q, t) - J @ v)
         return np.asarray(v + D * factor(S[:, None] * J * D).solve(error))
+
+    @property
+    def wheels(self) -> tuple[SpeedRows, ...]:
+        """Rows of wheels, which follow the others."""
+        return self._speed_rows
 
     # -- motion
 

@@ -30,6 +30,8 @@ from .terms import Direction, Row
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from .symbolic_rows import SymbolicRows
+
 __all__ = ["Count", "Mechanism"]
 
 
@@ -304,6 +306,33 @@ class Mechanism(Forces):
                     )
             self._made = NaturalEquations(everything, rows, self.drivers, self.speed_rows, length)
         return self._made
+
+    def symbolic(self, *, symbols: bool = False) -> SymbolicRows:
+        """Write the constraint equations Phi and their gradients Phi_q as SymPy expressions; see `SymbolicRows`.
+
+        Parameters
+        ----------
+        symbols : bool
+            Whether fixed coordinates and constants (k_1, k_2, ...) stay symbols, with values in ``parameters``.
+
+        Examples
+        --------
+        >>> import dalembert as da
+        >>> m = da.natural.Mechanism(2)
+        >>> m.point("A", 0, 0, fixed=True), m.point("1", 1, 2)
+        ('A', '1')
+        >>> m.link("crank", "A", "1")
+        >>> written = m.symbolic(symbols=True)
+        >>> written.Phi[0], list(written.Phi_q)
+        (-k_1 + (x_1 - x_A)**2 + (y_1 - y_A)**2, [2*x_1 - 2*x_A, 2*y_1 - 2*y_A])
+        """
+        try:
+            from .symbolic_rows import symbolic_rows
+        except ModuleNotFoundError as error:
+            if error.name != "sympy":
+                raise
+            raise ImportError("symbolic() needs SymPy: pip install dalembert[symbolic]") from error
+        return symbolic_rows(self.equations(), symbols)
 
     def assemble(self, q: ArrayLike | None = None, t: float = 0.0, **newton: Any) -> PositionResult:
         """Find a closed position from a guess; see `dalembert.closure.find_position`."""

@@ -14,6 +14,7 @@ from .outputs.motion import ConditionsByTime, Motion, Periods, single_period
 from .outputs.output import Output
 from .records import TIME, Axis, EventRecord, Labels, Stats
 from .result import Result
+from .spectra import Orders, Spectrum, Waterfall
 
 __all__ = [
     "TIME",
@@ -23,10 +24,13 @@ __all__ = [
     "Labels",
     "Motion",
     "NodalMotion",
+    "Orders",
     "Output",
     "Periods",
     "Result",
+    "Spectrum",
     "Stats",
+    "Waterfall",
     "buckling_factors",
     "mode_acceleration",
     "nodal_accelerations",

@@ -28,6 +28,7 @@ from .outputs.lookup import names
 from .outputs.motion import Motion, Periods
 from .outputs.output import Output, value_of
 from .records import TIME, Axis, EventRecord, Labels, Stats
+from .signal_analysis import SignalAnalysis
 from .storage.columns import flat_columns
 from .storage.output_metadata import read_output_metadata
 
@@ -38,7 +39,7 @@ Dense = Callable[[Array], tuple[Array, Array, Array]]
 _STATUS = ("finished", "event", "interrupted", "failed")
 
 
-class Result(ResultDisplay, ResultExport, Answer):
+class Result(ResultDisplay, ResultExport, SignalAnalysis, Answer):
     """States over time, and outputs by name.
 
     Parameters

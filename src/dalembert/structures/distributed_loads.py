@@ -1,14 +1,23 @@
-"""Distributed loads on flexible bodies: along beams, and as pressure on plates and solids.
+"""Distributed loads: along lines and on surfaces, of flexible and of rigid bodies.
 
-They become `Load`s with the virtual work of the distributed load for the element shapes: along beams, forces at two
-Gauss points in each element (a constant load times cubic shapes is integrated exactly); on surfaces, the consistent
-nodal loads. They act in every analysis, deform the body, and appear in nodal balances.
+On flexible bodies they become `Load`s with the virtual work of the distributed load for the element shapes: along
+beams, forces at two Gauss points in each element (a constant load times cubic shapes is integrated exactly); on
+surfaces, the consistent nodal loads. They act in every analysis, deform the body, and appear in nodal balances.
+
+On rigid bodies, lines and surfaces are given. Loads in axes of the body become one `Load` with their resultant,
+
+    F = int f ds,    M = int r x f ds        on a surface with normal n: f = -p n                                (1)
+
+and forces in world axes `Load`s at the points of integration, as their resultant moment follows the rotation of the
+body. Pieces of lines have four Gauss points, which are exact for forces up to degree 6 along a piece. Triangles have
+six points, exact for pressures up to degree 3.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,6 +43,9 @@ __all__ = ["SpreadLoad", "line_load", "pressure_load"]
 
 
 _POINTS = np.array([-1.0, 1.0]) / np.sqrt(3)
+_GAUSS = np.polynomial.legendre.leggauss(4)
+# six points on a triangle, of degree 4: barycentric coordinates (a, a, 1 - 2 a), and weights
+_TRIANGLE = ((0.445948490915965, 0.223381589678011), (0.091576213509771, 0.109951743655322))
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,8 +76,9 @@ def line_load(
     law: Any = 1.0,
     axes: str = "world",
     where: Callable[[Array], bool] | None = None,
+    along: ArrayLike | None = None,
 ) -> SpreadLoad:
-    """Distribute a force along the beam elements of a flexible body, or along a slender one.
+    """Distribute a force along the beam elements of a flexible body, along a slender one, or a line of a rigid one.
 
     Parameters
     ----------
@@ -81,6 +94,8 @@ def line_load(
         Of the force: fixed, or rotating with the material (a follower load).
     where : function of the position (3,) m
         True where the load acts; default everywhere. It is evaluated at the integration points.
+    along : (k, 3) m
+        Of a rigid body: the points of a polyline, in axes of the body.
 
     Examples
     --------
@@ -96,6 +111,20 @@ def line_load(
     one_of(item, "axes", axes, ("world", "body"))
     loads: list[str] = []
     total = np.zeros(3)
+    if along is not None or _is_rigid(body):
+        pieces = _polyline(item, body, along)
+        moment = np.zeros(3)
+        for place, length in pieces:
+            if where is not None and not where(place):
+                continue
+            each = finite_array(force(place) if callable(force) else force, (3,), item=item, field="force") * length
+            total, moment = total + each, moment + np.cross(place, each)
+            loads.append(f"{name}_{len(loads)}")
+            if axes == "world":
+                system.connect(loads[-1], Load(force=[scaled(law, c) for c in each]), body.at(*place))
+        if axes == "body":
+            return _resultant(system, item, name, body, total, moment, law, bool(loads))
+        return _made(item, name, loads, total)
     for place, marker, length in _line(item, body):
         if where is not None and not where(place):
             continue
@@ -114,8 +143,9 @@ def pressure_load(
     *,
     law: Any = 1.0,
     where: Callable[[Array], bool] | None = None,
+    faces: ArrayLike | None = None,
 ) -> SpreadLoad:
-    """Apply a pressure to the surface of a solid flexible body, or to the upper face of a plate.
+    """Apply a pressure to the surface of a solid flexible body, to the upper face of a plate, or to a rigid body.
 
     The pressure follows the material: it rotates with the nodes. Changes of area are neglected.
 
@@ -131,6 +161,8 @@ def pressure_load(
         Factor of the pressure.
     where : function of the position (3,) m
         True where it acts; evaluated at the middle of each element face, in body axes. Default: everywhere.
+    faces : (k, 3, 3) m
+        Of a rigid body: corners of triangles in axes of the body, counterclockwise seen from outside.
 
     Examples
     --------
@@ -145,6 +177,9 @@ def pressure_load(
     array([ 0.,  0., -8.])
     """
     item = f"pressure load {name!r}"
+    if faces is not None or _is_rigid(body):
+        total, moment, found = _on_faces(item, body, pressure, where, faces)
+        return _resultant(system, item, name, body, total, moment, law, found)
     structure = _structure(item, body)
     elements = structure.elements
     if not isinstance(elements, (PlateElements, SolidElements)):
@@ -163,6 +198,69 @@ def pressure_load(
             given = [[scaled(law, c) for c in part] for part in (force, (mx, my, mz))]
             system.connect(loads[-1], Load(force=given[0], moment=given[1], axes="body"), body.at(node=node))
     return _made(item, name, loads, nodal[:, :3].sum(axis=0))
+
+
+def _is_rigid(body: Any) -> bool:
+    return isinstance(body, Body) and body.flexible is None
+
+
+def _polyline(item: str, body: Any, along: ArrayLike | None) -> list[tuple[Array, float]]:
+    """Return positions (3,) m in a rigid body and their tributary lengths, m."""
+    if not _is_rigid(body):
+        raise ModelError(item, "along", along, "lines are given for rigid bodies; this one has its own: leave it out")
+    if along is None:
+        raise ModelError(item, "along", None, f"{body.name!r} is rigid: give the points (k, 3) of a line, in its axes")
+    points = finite_array(along, (len(np.atleast_1d(np.asarray(along, dtype=object))), 3), item=item, field="along")
+    sizes = np.linalg.norm(np.diff(points, axis=0), axis=1)
+    if not (sizes > 0.0).any():
+        raise ModelError(item, "along", along, "the line has no length: give two different points or more")
+    return [
+        ((start + end) / 2 + x / 2 * (end - start), float(w * h / 2))
+        for (start, end), h in zip(pairwise(points), sizes, strict=True)
+        for x, w in zip(*_GAUSS, strict=True)
+        if h > 0.0
+    ]
+
+
+def _on_faces(
+    item: str,
+    body: Any,
+    pressure: float | Callable[[Array], float],
+    where: Callable[[Array], bool] | None,
+    faces: ArrayLike | None,
+) -> tuple[Array, Array, bool]:
+    """Return force, moment (3,) about the origin of a rigid body, its axes, and whether any face is loaded."""
+    if not _is_rigid(body):
+        raise ModelError(item, "faces", "given", "faces are for rigid bodies; this one has its own: leave them out")
+    if faces is None:
+        raise ModelError(item, "faces", None, f"{body.name!r} is rigid: give triangles (k, 3, 3), in its axes")
+    corners = finite_array(faces, (len(np.atleast_1d(np.asarray(faces, dtype=object))), 3, 3), item=item, field="faces")
+    force, moment, found = np.zeros(3), np.zeros(3), False
+    for triangle in corners:
+        area = np.cross(triangle[1] - triangle[0], triangle[2] - triangle[0]) / 2
+        if where is not None and not where(triangle.mean(axis=0)):
+            continue
+        found = True
+        for a, weight in _TRIANGLE:
+            for k in range(3):
+                shares = np.full(3, a)
+                shares[k] = 1 - 2 * a
+                place = shares @ triangle
+                p = finite_number(pressure(place) if callable(pressure) else pressure, item=item, field="pressure")
+                each = -p * weight * area
+                force, moment = force + each, moment + np.cross(place, each)
+    return force, moment, found
+
+
+def _resultant(
+    system: System, item: str, name: str, body: Any, force: Array, moment: Array, law: Any, found: bool
+) -> SpreadLoad:
+    """Add the resultant of loads in axes of a rigid body, at its origin."""
+    loads = [f"{name}_0"] if found else []
+    if found:
+        given = [[scaled(law, float(c)) for c in part] for part in (force, moment)]
+        system.connect(loads[0], Load(force=given[0], moment=given[1], axes="body"), body.origin)
+    return _made(item, name, loads, force)
 
 
 def _made(item: str, name: str, loads: list[str], total: Array) -> SpreadLoad:

@@ -1,6 +1,7 @@
 """Studies: parameter sweeps, sensitivities, optimization and uncertainty."""
 
 from .optimization.design_optimization import optimize
+from .optimization.experiments import Experiment
 from .optimization.optimum import Optimum
 from .optimization.parameter_fit import ParameterFit, fit
 from .optimization.synthesis import Linkage, Synthesis, synthesize
@@ -15,6 +16,7 @@ from .uncertainties import Uncertainty, uncertainty
 __all__ = [
     "CampaignComparison",
     "Case",
+    "Experiment",
     "Linkage",
     "OptimalMotion",
     "Optimum",

@@ -13,9 +13,10 @@ from ..connections.elements.element import Element
 from ..connections.joints import Joint
 from ..connections.laws import Constant
 from ..errors import ModelError
+from ..numerics.rational_numbers import as_number
 from .formulas import expressions_of
 from .kinematics import Kinematics
-from .symbols import as_number, plain_symbol
+from .symbols import plain_symbol
 
 __all__ = ["Forces"]
 

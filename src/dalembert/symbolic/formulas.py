@@ -9,7 +9,7 @@ import sympy as sp
 
 from ..connections.formulas.expressions import ARITHMETIC, OPERATIONS, Program
 from ..errors import ModelError
-from .symbols import as_number
+from ..numerics.rational_numbers import as_number
 
 __all__ = ["expressions_of"]
 

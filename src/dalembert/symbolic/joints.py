@@ -16,8 +16,8 @@ import sympy as sp
 from ..connections import joints
 from ..connections.joints import Joint
 from ..errors import ModelError
+from ..numerics.rational_numbers import as_number
 from .formulas import expressions_of
-from .symbols import as_number
 
 __all__ = ["JointMotion", "constant", "joint_motion", "rotation_about"]
 

@@ -23,10 +23,10 @@ from ..connections.constraints.geometric import (
 )
 from ..connections.joints import Joint, Screw
 from ..errors import ModelError
+from ..numerics.rational_numbers import as_number
 from .formulas import expressions_of
 from .joints import constant
 from .kinematics import Kinematics
-from .symbols import as_number
 
 __all__ = ["closure_rows"]
 

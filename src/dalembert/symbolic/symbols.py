@@ -11,22 +11,10 @@ import sympy as sp
 
 from ..errors import ModelError
 from ..model import Model
+from ..numerics.rational_numbers import as_number
 from ..parameters import Expression, Parameter
 
-__all__ = ["Numbers", "as_number", "plain_symbol"]
-
-ROUNDOFF_TOL = 1e-15  # difference from 0 and 1 that is round-off
-
-
-def as_number(value: float) -> Any:
-    """Return a value as an exact rational of its decimal form, 9.81 as 981/100, without round-off of 0 and 1."""
-    value = float(value)
-    if not np.isfinite(value):
-        return sp.oo if value > 0 else -sp.oo
-    for near in (0.0, 1.0, -1.0, 0.5, -0.5):
-        if abs(value - near) < ROUNDOFF_TOL:
-            value = near
-    return sp.Rational(repr(value))
+__all__ = ["Numbers", "plain_symbol"]
 
 
 def plain_symbol(name: str, *, positive: bool = False) -> Any:

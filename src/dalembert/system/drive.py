@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..argument_units import in_si
 from ..bodies.body import Body
 from ..bodies.markers import Marker
 from ..connections.attitudes import as_attitude
@@ -102,8 +103,11 @@ def _held_mode(system: System, item: str, modes: Connection, coordinate: Any, le
 def _single_drive(system: System, item: str, coordinate: Any, level: int, law: Any) -> Drive:
     row = _drivable_row(system, coordinate)
     connection, place = row or coordinate_of(system, item, "coordinate", coordinate, speeds=level > 0)
-    given_law = as_law(law, item=item, field=LEVELS[level])
     element = connection.element
+    if isinstance(element, Joint) and isinstance(law, str):
+        unit = element.speed_units[place] + ("", "/s", "/s2")[level]
+        law = in_si(law, unit, item=item, field=LEVELS[level])
+    given_law = as_law(law, item=item, field=LEVELS[level])
     if isinstance(element, (Constraint, CustomCoupling)):
         holonomic = element.holonomic[place]
         if not holonomic and level == 0:

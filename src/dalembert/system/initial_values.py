@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..argument_units import in_si
 from ..arrays import Array
 from ..bodies.body import Body
 from ..checks import finite_array, finite_number, one_of, shape_of
@@ -161,10 +162,18 @@ def _numbers_of(joint: Joint, value: Any, size: int, item: str, field: str) -> A
         value = [value]
     if clocked and shape_of(value) == (size - 1,):
         value = [*value, 0.0 if field == "position" else 1.0]
+    if isinstance(value, (list, tuple)) and len(value) == size:
+        units = start_units(joint, field)
+        value = [in_si(each, unit, item=item, field=field) for each, unit in zip(value, units, strict=True)]
     array = finite_array(value, (size,), item=item, field=field)
     if field == "position" and "qw" in joint.coordinates:
         quaternion(*array[:4])  # raises an error for a quaternion of length zero
     return array
+
+
+def start_units(joint: Joint, field: str) -> tuple[str, ...]:
+    """Return the units of the positions or speeds of a joint, ``"rad"`` or ``"m/s"``."""
+    return joint.coordinate_units if field == "position" else tuple(f"{unit}/s" for unit in joint.speed_units)
 
 
 def _start_part(system: System, found: Connection, part: str, position: Any, speed: Any, guess: bool) -> None:
@@ -182,7 +191,8 @@ def _start_part(system: System, found: Connection, part: str, position: Any, spe
             if part not in names:
                 known = ", ".join(f"{found.name}.{name}" for name in names) or f"name {found.name!r} as a whole"
                 raise ModelError(item, field, value, f"there is no such coordinate: {known}")
-            number = finite_number(value, item=item, field=field)
+            unit = start_units(joint, field)[names.index(part)]
+            number = finite_number(in_si(value, unit, item=item, field=field), item=item, field=field)
             before = np.full(len(names), np.nan) if before is None else before.copy()
             before[names.index(part)] = number
         values.append(before)

@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pytest
 from oracles.friction.changes import checked_simulation
-from systems.random_robots import random_robot
+from systems.robots.random_robots import random_robot
 
 import dalembert as da
 

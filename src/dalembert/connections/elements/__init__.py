@@ -22,6 +22,14 @@ from .friction import CoulombFriction, JointFriction, LuGreFriction, StribeckFri
 from .gears import GearMesh
 from .linear_systems import StateSpace, TransferFunction
 from .lubrication import JournalBearing, TractionFilm
+from .machines import (
+    GearMotor,
+    HydraulicSupply,
+    PIDController,
+    PneumaticCylinder,
+    ProportionalValve,
+    StateFeedback,
+)
 from .muscles import MillardMuscle
 from .paths import AlongPath, WrapCylinder, WrapSphere
 from .pulleys import BeltDrive, ChainDrive, Pulley, PulleyRope, Sprocket
@@ -55,10 +63,12 @@ __all__ = [
     "ForceElement",
     "GasSpring",
     "GearMesh",
+    "GearMotor",
     "GeneralizedMaxwell",
     "HillMuscle",
     "HydraulicCylinder",
     "HydraulicSpring",
+    "HydraulicSupply",
     "InverseSquare",
     "JointFriction",
     "JointSpring",
@@ -72,8 +82,11 @@ __all__ = [
     "Maxwell",
     "MillardMuscle",
     "NonlinearSpring",
+    "PIDController",
+    "PneumaticCylinder",
     "PointPlaneContact",
     "PositionServo",
+    "ProportionalValve",
     "Pulley",
     "PulleyRope",
     "Reaction",
@@ -84,6 +97,7 @@ __all__ = [
     "SphereSphereContact",
     "SpringDamper",
     "Sprocket",
+    "StateFeedback",
     "StateSpace",
     "StribeckFriction",
     "Table",

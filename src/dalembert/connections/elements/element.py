@@ -54,7 +54,8 @@ class Element(ForceElement):
     measure : str, or several
         ``"joint"``, ``"distance"``, ``"place"`` or ``"pose"``. Several, ``("place", "place")``, make an element with
         more ends: each measures another marker relative to the same first one, or another joint, and names get the
-        number of the measure: ``x1 ... vz1, x2 ... vz2``. None, ``()``: see `SignalBlock`.
+        number of the measure: ``x1 ... vz1, x2 ... vz2``. Several markers may be on one body. None, ``()``: see
+        `SignalBlock`.
     force : expression, or one for each measure, or a function, or None
         Text such as ``"-k*(s - l)**3 - c*ds"``, SymPy expressions, or numbers. A Python function
         ``f(t, *measures, *rates, *states, *parameters, *inputs)`` returns the forces, then the rates of the states,

@@ -74,7 +74,7 @@ class WrapCylinder:
     def __post_init__(self) -> None:
         set_fields(self, **positive("WrapCylinder", radius=self.radius))
         set_fields(self, least=finite_number(self.least, item="WrapCylinder", field="least"))
-        if self.side not in (1, -1, None):
+        if self.side is not None and finite_number(self.side, item="WrapCylinder", field="side") not in (1.0, -1.0):
             raise ModelError("WrapCylinder", "side", self.side, "use 1, -1, or None for the shorter way round")
 
 

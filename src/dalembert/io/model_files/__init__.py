@@ -1,9 +1,9 @@
 """Model files: the description of a system as YAML or JSON.
 
 `writer` converts a system to a plain tree, `reader` a tree to a system, and `text` parses and formats the file.
-`registry` has the constructors that a file can name, `expressions` numbers and formulas, `dimensions` units of
-arguments, `expression_names` parameters and constants, `csv_columns` tables from CSV files, `visuals` those of bodies,
-`settings` options of analyses, and `json_schema` the schema for editors.
+`registry` has the constructors that a file can name, `expressions` numbers and formulas, `expression_names` parameters
+and constants, `csv_columns` tables from CSV files, `visuals` those of bodies, `settings` options of analyses, and
+`json_schema` the schema for editors.
 """
 
 from __future__ import annotations

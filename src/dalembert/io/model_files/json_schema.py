@@ -6,12 +6,12 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ...argument_units import BODY, CONTACT, PLACE, SETTINGS, START, unit_for
 from ...connections.constraints.couplings import Coupling, CustomCoupling
 from ...connections.constraints.geometric import Constraint
 from ...connections.elements.built_in import ForceElement
 from ...connections.joints import Joint
 from .contact_data import PAIR_NUMBERS, SURFACE
-from .dimensions import BODY, CONTACT, PLACE, SETTINGS, START, unit_for
 from .library_systems import library_systems
 from .reader import DRIVE
 from .registry import COUPLINGS, GROUND_SHAPES, SHAPES, known_kinds

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ...argument_units import BODY, CONTACT, PLACE, SETTINGS, START, fits, unit_for
 from ...bodies.body import Body
 from ...bodies.markers import Marker
 from ...checks import NO_EXPRESSION, did_you_mean
@@ -19,7 +20,6 @@ from ...system.lookup import body_called
 from ...units import Dimension, dimension_text, quantity
 from .contact_data import surface_of_tree
 from .csv_columns import Columns
-from .dimensions import BODY, CONTACT, PLACE, SETTINGS, START, fits, unit_for
 from .expression_names import Names
 from .expressions import evaluate
 from .library_systems import library_system

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ...argument_units import CONTACT, PLACE, START
 from ...bodies.body import Body
 from ...bodies.markers import Marker
 from ...bodies.shapes import Shape
@@ -24,7 +25,6 @@ from ...system import System
 from ...units import quantity, unit_of
 from ..mesh_paths import relative_path
 from .contact_data import PAIR_NUMBERS, given_numbers, rule_tree, surface_tree
-from .dimensions import CONTACT, PLACE, START
 from .expressions import spelled
 from .registry import arguments_of, same
 

@@ -63,7 +63,7 @@ class Output:
         At one time; () for a number, None if it depends on a user's function.
     meaning : str
     value : callable
-        From a `Motion` to (n, *shape).
+        From a `Motion` to ``(n, *shape)``.
     labels : tuple of str
         Names of the components, in order; empty for a number.
     needs : str
@@ -75,9 +75,9 @@ class Output:
     whole, index : Output and int
         The vector of this component, and its index.
     history : callable
-        From a `Result` to (n, *shape), if it needs more than one state.
+        From a `Result` to ``(n, *shape)``, if it needs more than one state.
     determined : callable
-        From a `Motion` to a mask (n, *shape) of determined values; None if all are.
+        From a `Motion` to a mask ``(n, *shape)`` of determined values; None if all are.
     base, factor : Output and float
         The output in SI units and radians, and the factor of this unit.
     source : Source or None
@@ -129,7 +129,7 @@ class Output:
         v: ArrayLike,
         x: ArrayLike | None = None,
     ) -> Array:
-        """Return the values at a batch of states, (n, *shape), or at one state, (*shape).
+        """Return the values at a batch of states, ``(n, *shape)``, or at one state, (*shape).
 
         Parameters
         ----------

@@ -13,7 +13,7 @@ __all__ = ["small_motion_notes"]
 
 
 NEAR_TOLERANCE = 100.0  # tolerances: smaller amplitudes may show the tolerance
-NOISE = 1e-2  # tolerances: smaller amplitudes are rounding
+NOISE = 0.1  # tolerances: smaller amplitudes are rounding, which stiff modes amplify
 
 
 def small_motion_notes(conditions: Conditions, options: Options, q: Array, v: Array, x: Array) -> list[str]:

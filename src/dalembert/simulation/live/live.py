@@ -165,6 +165,11 @@ class Live:
         return float(self._live.run.integrator.t)
 
     @property
+    def model(self) -> Model:
+        """Compiled model of the run."""
+        return self._live.run.model
+
+    @property
     @by_one_thread
     def state(self) -> State:
         """Present state."""

@@ -22,7 +22,7 @@ from .objectives import as_goals
 from .optimum import Optimum
 from .solvers import check_method
 
-__all__ = ["make_job", "optimize"]
+__all__ = ["check_names", "make_job", "optimize"]
 
 _ITEM = "optimize"
 _N_TIMES = 101  # default number of output times of runs, as in `sweep`
@@ -91,7 +91,8 @@ def optimize(
     Returns
     -------
     Optimum
-        Points at which a task fails, or the objective is not finite, are recorded; the search avoids them.
+        Points at which a task fails, or the objective is not finite, are recorded; the search avoids them. A start that
+        fails is left for other points within the bounds; the message counts them, with the most frequent reason.
 
     Examples
     --------
@@ -110,7 +111,7 @@ def optimize(
     jobs = _jobs(system, task, outputs, minimize, maximize, settings)
     model = jobs[0].source if isinstance(jobs[0].source, Model) else None
     variables = make_variables(_ITEM, over, start, model)
-    _check_names(jobs, variables)
+    check_names(jobs, variables)
     labels = tuple(reading.label for job in jobs for reading in job.readings)
     wanted = _wanted(minimize, maximize, labels, jobs)
     free = not any(job.readings for job in jobs)  # results of a function have labels of their own
@@ -123,14 +124,16 @@ def optimize(
     return searches(evaluator, points, method, float(tolerance), int(max_iterations), int(seed), model)
 
 
-def _check_names(jobs: list[Job], variables: Variables) -> None:
+def check_names(jobs: list[Job], variables: Variables, aside: frozenset[str] = frozenset(), item: str = _ITEM) -> None:
     """Raise for names that are no parameters, start values or outputs, before anything runs."""
     for job in jobs:
         if isinstance(job.source, Model):
             try:
-                sorted_names(job.source, job.task, Case(0, variables.named(variables.start)))
+                values = variables.named(variables.start).items()
+                taken = {name: value for name, value in values if name not in aside}
+                sorted_names(job.source, job.task, Case(0, taken))
             except ModelError as error:
-                raise ModelError(_ITEM, error.field, error.value, error.remedy) from None
+                raise ModelError(item, error.field, error.value, error.remedy) from None
 
 
 def _named(wanted: Any, subject_to: Mapping[str, Any] | None) -> tuple[str, ...]:

@@ -73,6 +73,8 @@ class Evaluator:
         ``"auto"``, ``"exact"``, ``"differences"``.
     history : list of EvaluationRecord
     notes : list of str
+    aside : set of str
+        Variables of the objective only, which no job takes.
     """
 
     jobs: Sequence[Job]
@@ -87,6 +89,7 @@ class Evaluator:
     runs: int = 0
     kinds: dict[int, str] = field(default_factory=dict)
     seen: Callable[[Evaluation], None] | None = None
+    aside: frozenset[str] = frozenset()
     _last: dict[bytes, Evaluation] = field(default_factory=dict)
 
     def at(self, x: Array) -> Evaluation:
@@ -127,8 +130,9 @@ class Evaluator:
         found: list[tuple[dict[str, Array], str]] = [
             ({name: np.asarray(value) for name, value in values.items()}, "") for values in named
         ]
+        taken = [{name: value for name, value in row.items() if name not in self.aside} for row in named]
         for job in self.jobs:
-            block = job.run(Cases.of(named))
+            block = job.run(Cases.of(taken))
             self.runs += len(points)
             for row, error in zip(block.numbers, block.errors, strict=True):
                 if error:
@@ -178,6 +182,8 @@ class Evaluator:
             assert isinstance(job.source, Model)
             given = dict(job.settings)
             values, names = self.variables.named(x), job.source.parameter_names
+            own = [name for name in values if name not in self.aside]
+            values = {name: values[name] for name in own}
             numbers = {name: value for name, value in values.items() if name in names}
             starts = {name: value for name, value in values.items() if name not in names}
             given["parameters"] = {**given.get("parameters", {}), **numbers}
@@ -185,10 +191,10 @@ class Evaluator:
                 given["state"] = {**(given.get("state") or {}), **starts}
             outputs = {r.label: r.name if r.reduce is None else (r.name, r.reduce) for r in job.readings}
             try:
-                found = sensitivity(job.source, outputs, self.variables.names, task=str(job.task), **given)
+                found = sensitivity(job.source, outputs, tuple(own), task=str(job.task), **given)
                 self.runs += 1
                 self.kinds[number] = "exact"
-                return found.derivatives
+                return {label: self._widened(slope, own) for label, slope in found.derivatives.items()}
             except (ModelError, GradientError) as error:
                 why = str(error)
             except DalembertError:
@@ -199,10 +205,18 @@ class Evaluator:
         self.notes.append(f"derivatives of {_task(job)} by differences: {why}")
         return None
 
+    def _widened(self, slope: Array, own: Sequence[str]) -> Array:
+        """Return derivatives by all variables from those by its own ones."""
+        if len(own) == len(self.variables):
+            return slope
+        wide = np.zeros((*slope.shape[:-1], len(self.variables)))
+        wide[..., [self.variables.names.index(name) for name in own]] = slope
+        return wide
+
     def _differences(self, job: Job, x: Array, here: Evaluation) -> dict[str, Array] | None:
         """Return derivatives by central differences, at bounds by one-sided differences of the same order."""
         self.kinds.setdefault(self.jobs.index(job), "differences")
-        own = Evaluator([job], self.variables, self.goal, [])
+        own = Evaluator([job], self.variables, self.goal, [], aside=self.aside)
         low, high = self.variables.lower, self.variables.upper
         steps = _STEPS.get(str(job.task), DIFFERENCE_STEP) * np.maximum(np.abs(x), 0.1 * self.variables.scale)
         stencils = [_stencil(x[k], h, low[k], high[k]) for k, h in enumerate(steps)]

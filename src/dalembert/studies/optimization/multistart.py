@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,7 +10,8 @@ import numpy as np
 from ...arrays import Array
 from ...model import Model
 from ..sweeps.jobs import StudyInterrupted
-from .evaluator import EvaluationRecord, Evaluator
+from .design_variables import Variables
+from .evaluator import Evaluation, EvaluationRecord, Evaluator
 from .failure_recovery import GuardedProgram
 from .optimum import FEASIBLE_TOL, Optimum, Trial
 from .solvers import solve
@@ -17,6 +19,7 @@ from .solvers import solve
 __all__ = ["searches"]
 
 
+MAX_OTHER_STARTS = 32  # points tried in place of a start that fails
 _IMPROVEMENT_TOL = (
     1e-9  # relative improvement of an intermediate point over the final one, below which the final one is kept
 )
@@ -40,11 +43,38 @@ def searches(
     return _answer(evaluator, trials, interruption, method, model)
 
 
+def _begin(ev: Evaluator, point: Array, seed: int) -> tuple[Array, Evaluation, list[str]]:
+    """Return a start that can be evaluated, and the errors of those before it, (k,).
+
+    A start that fails is left for points of a Latin hypercube over the bounds; for unbounded variables it reaches one
+    scale to each side of the start. If they all fail, the last one is returned.
+    """
+    here, errors = ev.at(point), []
+    others = _others(ev.variables, seed) if here.error else np.zeros((0, len(point)))
+    for other in others:
+        errors.append(here.error)
+        point, here = other, ev.at(other)
+        if not here.error:
+            break
+    return point, here, errors
+
+
+def _others(variables: Variables, seed: int) -> Array:
+    from scipy.stats import qmc
+
+    low = np.where(np.isfinite(variables.lower), variables.lower, variables.start - variables.scale)
+    high = np.where(np.isfinite(variables.upper), variables.upper, variables.start + variables.scale)
+    drawn = qmc.LatinHypercube(len(variables), seed=np.random.default_rng([seed, 1])).random(MAX_OTHER_STARTS)
+    return np.asarray(low + drawn * (high - low))
+
+
 def _search(ev: Evaluator, point: Array, method: str, tolerance: float, most: int, seed: int) -> Trial:
     first = len(ev.history)
-    here = ev.at(point)
+    point, here, errors = _begin(ev, point, seed)
     if here.error:
-        return Trial(point, point, np.nan, np.nan, False, f"the evaluation of the start failed: {here.error}", 1)
+        errors.append(here.error)
+        message = f"the evaluation of the start failed, and at {len(errors) - 1} other points: {errors[0]}"
+        return Trial(point, point, np.nan, np.nan, False, message, len(errors), tuple(errors))
     solved = solve(GuardedProgram(ev, here).program(), ev.variables.to_unit(point), method, tolerance, most, seed)
     x, message = ev.variables.from_unit(solved.z), solved.message
     ev.at(x)
@@ -53,7 +83,17 @@ def _search(ev: Evaluator, point: Array, method: str, tolerance: float, most: in
     assert best is not None
     if end.error or _merit(best, ev.sign) < _merit(end, ev.sign, _IMPROVEMENT_TOL):
         end, message = best, f"{message}; an intermediate point is better and is returned"
-    return Trial(point, end.x, end.objective, end.violation, solved.success, message, len(mine))
+    return Trial(point, end.x, end.objective, end.violation, solved.success, message, len(mine), tuple(errors))
+
+
+def _left_starts(trials: Sequence[Trial]) -> str:
+    """Return how many starts failed and why; empty if none did."""
+    errors = [error for trial in trials for error in trial.failures]
+    if not errors:
+        return ""
+    reason, count = Counter(errors).most_common(1)[0]
+    share = f", {count} of them as" if count < len(errors) else ":"
+    return f"; {len(errors)} starts failed and were left for others{share} {reason}"
 
 
 def _merit(record: EvaluationRecord, sign: float, leave: float = 0.0) -> tuple[float, float]:
@@ -82,6 +122,7 @@ def _answer(ev: Evaluator, trials: list[Trial], interruption: str, method: str, 
         status, message, x = "infeasible", f"constraints are violated; {best.message}", best.x
     else:
         status, message, x = ("optimal" if best.success else "stopped"), best.message, best.x
+    message += _left_starts(trials) if seen is not None else ""
     if interruption:
         status, message = "interrupted", interruption
     here = ev.at(x)

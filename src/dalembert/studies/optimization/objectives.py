@@ -32,12 +32,15 @@ class Goal:
         None for the output of that label itself.
     lower, upper : float
         Bounds of a constraint.
+    derivative : function of outputs and their derivatives, or None
+        Derivatives (k, n) of the values, from outputs and derivatives (..., n) by label; by differences if None.
     """
 
     label: str
     function: Callable[[dict[str, Any]], Any] | None = None
     lower: float = -math.inf
     upper: float = math.inf
+    derivative: Callable[[Mapping[str, Array], Mapping[str, Array]], Array] | None = None
 
     def value(self, outputs: Mapping[str, Array]) -> Array:
         """Return the values as a flat array, (k,)."""
@@ -87,6 +90,8 @@ def slopes(goal: Goal, outputs: Mapping[str, Array], by: Mapping[str, Array], co
     """Return derivatives (k, n) of a goal from derivatives (..., n) of outputs."""
     if goal.function is None:
         return np.asarray(by[goal.label], dtype=float).reshape(-1, count)
+    if goal.derivative is not None:
+        return np.asarray(goal.derivative(outputs, by), dtype=float)
     columns = []
     for k in range(count):
         reach = max(

@@ -43,6 +43,8 @@ class Trial:
     message : str
     evaluations : int
         Number of evaluated points.
+    failures : tuple of str
+        Errors of starts that failed and were left for others.
     """
 
     start: Array
@@ -52,6 +54,7 @@ class Trial:
     success: bool
     message: str
     evaluations: int
+    failures: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, repr=False)

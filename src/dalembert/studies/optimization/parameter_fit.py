@@ -6,12 +6,12 @@ the estimate has the covariance
     C = s^2 (J^T J)^-1,   J = dr/dp,   s^2 = r^T r / (N - n)                                                       (1)
 
 (Bates and Watts 1988, section 2.1), s = 1 where the noise is known, and (p - p*)^T C^-1 (p - p*) <= n F(n, N - n) is
-its confidence region.
+its confidence region. Residuals are tested for lack of fit (`lack_of_fit`); (1) holds without one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -22,9 +22,15 @@ from ...answer import ArrayAnswer, list_text
 from ...arrays import Array
 from ...checks import checked
 from ...errors import ModelError
-from ...model import Model
+from ...model import Model, as_model
 from ...system import System
-from .design_optimization import optimize
+from .design_optimization import check_names, make_job
+from .design_variables import as_bounds, make_variables, spread
+from .evaluator import Evaluator
+from .experiments import Experiment, ExperimentResiduals, as_experiments
+from .lack_of_fit import judge_residuals
+from .multistart import searches
+from .objectives import Goal
 from .optimum import Optimum
 
 if TYPE_CHECKING:
@@ -34,6 +40,8 @@ __all__ = ["ParameterFit", "fit"]
 
 
 _ITEM = "fit"
+TOLERANCE = 1e-8  # relative, of the sum of squares
+MAX_ITERATIONS = 200
 _IDENTIFIABLE_TOL = 1e-7  # smallest over largest singular value of J in units of the estimates; below, not identifiable
 
 
@@ -59,6 +67,11 @@ class ParameterFit(ArrayAnswer):
     optimum : Optimum
         The search.
     notes : list of str
+    lack_of_fit : tuple of str
+        What distinguishes the residuals from noise: their size, where the noise was given, or their correlation in
+        time. Empty if nothing does.
+    widened : float
+        Factor by which standard errors are widened for a lack of fit; 1 without one.
     """
 
     names: tuple[str, ...]
@@ -71,6 +84,8 @@ class ParameterFit(ArrayAnswer):
     count: int
     optimum: Optimum = field(repr=False)
     notes: list[str] = field(default_factory=list)
+    lack_of_fit: tuple[str, ...] = ()
+    widened: float = 1.0
     _arrays: ClassVar = {
         "x": (("parameter",), ""),
         "errors": (("parameter",), ""),
@@ -79,8 +94,13 @@ class ParameterFit(ArrayAnswer):
 
     @property
     def success(self) -> bool:
-        """Whether the search ended at an optimum."""
-        return self.optimum.success
+        """Whether the search ended at an optimum, without a lack of fit."""
+        return self.optimum.success and not self.lack_of_fit
+
+    @property
+    def message(self) -> str:
+        """Estimates, and what distinguishes the residuals from noise."""
+        return self._headline()
 
     def _axes(self) -> dict[str, tuple[Any, str]]:
         return {"parameter": (list(self.names), ""), "parameter_of": (list(self.names), "")}
@@ -131,7 +151,14 @@ class ParameterFit(ArrayAnswer):
 
     def _headline(self) -> str:
         pairs = zip(self.names, self.x, self.errors, strict=True)
-        return list_text(f"{n} {x:.6g} ± {e:.2g}" for n, x, e in pairs)
+        text = list_text(f"{n} {x:.6g} ± {e:.2g}" for n, x, e in pairs)
+        return f"{text}; {self._lack()}" if self.lack_of_fit else text
+
+    def _lack(self) -> str:
+        reasons = "; ".join(self.lack_of_fit)
+        return (
+            f"lack of fit: {reasons}; the model does not explain the data, errors are widened {self.widened:.3g} times"
+        )
 
     def __str__(self) -> str:
         wide = max(map(len, self.names))
@@ -139,36 +166,45 @@ class ParameterFit(ArrayAnswer):
         lines = [f"{n:{wide}}  {x:>12.6g}  +- {e:<9.3g} 95 %: {a:.6g} to {b:.6g}" for n, x, e, (a, b) in rows]
         unit = "times that given" if self.known else "of the spread of the outputs"
         lines.append(f"{self.count} measured numbers, noise {self.noise:.4g} {unit}; {self.optimum.status}")
+        lines += [self._lack()] if self.lack_of_fit else []
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
 
-@checked("over", "measured", "times", "noise", "start", "starts")
+@checked("over", "times", "noise", "start", "starts")
 def fit(
     system: System | Model,
     over: Mapping[str, tuple[float | None, float | None]],
-    measured: Mapping[str, ArrayLike],
-    times: ArrayLike,
+    measured: Mapping[str, ArrayLike] | Experiment | Sequence[Experiment],
+    times: ArrayLike | None = None,
     *,
     noise: float | Mapping[str, float] | None = None,
+    weights: Any = None,
+    clock: tuple[float | None, float | None] | None = None,
+    gain: Mapping[str, tuple[float | None, float | None]] | None = None,
+    bias: Mapping[str, tuple[float | None, float | None]] | None = None,
     start: Mapping[str, float] | None = None,
     starts: int = 1,
     seed: int = 0,
     **settings: Any,
 ) -> ParameterFit:
-    """Identify parameters of a system from a measured motion, by least squares.
+    """Identify parameters of a system from measured motions, by least squares.
 
     Parameters
     ----------
     system : System or Model
     over : dict of name to (lower, upper)
         Parameters of the system and start values to identify.
-    measured : dict of output to (N,) or (N, ...)
-        ``{"A.position": angles}``; NaN where there is no sample.
+    measured : dict of output to (N,) or (N, ...), or list of Experiment
+        ``{"A.position": angles}``; NaN where there is no sample. Several experiments are fitted by the same parameters,
+        each with its own times, noise, start values and sensors.
     times : (N,) s
-        Times of the samples, increasing; the motion begins at the first.
+        Times of the samples, increasing; the motion begins at the first, or at the setting ``t_start``.
     noise : float, or dict of output to float
         Standard deviation of the measured values. By default it is estimated from the residuals, and every output is
         weighted by its own spread.
+    weights, clock, gain, bias
+        As in `Experiment`: weights of samples; bounds of clock offset, gains and biases of sensors, which are
+        estimated, too.
     start, starts, seed
         As in `optimize`.
     settings
@@ -177,6 +213,7 @@ def fit(
     Returns
     -------
     ParameterFit
+        With a lack of fit, `success` is False and standard errors are widened; `message` names what differs from noise.
 
     Examples
     --------
@@ -191,66 +228,73 @@ def fit(
     >>> bool(low < 0.2 < high), len(found.names)
     (True, 1)
     """
-    t = np.asarray(times, dtype=float)
-    if t.ndim != 1 or len(t) < 2 or not (np.diff(t) > 0).all():
-        raise ModelError(_ITEM, "times", times, "give increasing times, two at least")
-    given = {name: np.asarray(values, dtype=float) for name, values in measured.items()}
-    for name, values in given.items():
-        if values.shape[:1] != t.shape or not np.isfinite(values).any():
-            raise ModelError(_ITEM, f"measured {name!r}", values.shape, f"give a row for each of the {len(t)} times")
-    there = {name: np.isfinite(values) for name, values in given.items()}
-    sigma = _noises(noise, given)
-    count = int(sum(mask.sum() for mask in there.values()))
-    if count <= len(over):
-        raise ModelError(_ITEM, "measured", count, f"give more than {len(over)} numbers for {len(over)} unknowns")
+    more = {"clock": clock, "gain": gain or {}, "bias": bias or {}}
+    given = as_experiments(_ITEM, measured, times, noise, weights, more)
+    labels = [one.name or f"experiment {k + 1}" if isinstance(one, Experiment) else "" for k, one in enumerate(given)]
+    if len(set(labels)) < len(labels):
+        raise ModelError(_ITEM, "experiments", labels, "give each a name of its own")
+    alone = len(given) == 1
+    parts = [
+        ExperimentResiduals(one, _ITEM, "" if alone else f"{label}: ", settings)
+        for one, label in zip(given, labels, strict=True)
+    ]
+    known = [part.known_noise for part in parts]
+    if any(known) and not all(known):
+        raise ModelError(_ITEM, "noise", "of some experiments", "give it for all experiments, or for none")
+    unknowns: dict[str, Any] = {name: bounds for part in parts for name, bounds in part.bounds.items()}
+    if not isinstance(over, Mapping):
+        raise ModelError(_ITEM, "over", over, "give a dict of name to (lower, upper)")
+    count, total = sum(part.count for part in parts), len(over) + len(unknowns)
+    if count <= total:
+        raise ModelError(_ITEM, "measured", count, f"give more than {total} numbers for {total} unknowns")
+    begin = {name: _nominal(name, bounds) for name, bounds in unknowns.items()} | dict(start or {})
+    jobs = [make_job(as_model(system), "simulate", part.labels, part.settings) for part in parts]
+    model = as_model(system)
+    variables = make_variables(_ITEM, {**over, **unknowns}, begin, model)
+    check_names(jobs, variables, frozenset(unknowns), _ITEM)
 
     def residuals(outputs: Mapping[str, Array]) -> Array:
-        parts = [((given[n] - outputs[n]) / sigma[n])[there[n]].ravel() for n in given]
-        return np.concatenate(parts)
+        return np.concatenate([part.residuals(outputs) for part in parts])
 
-    found = optimize(
-        system,
-        over,
-        residuals,
-        outputs={name: name for name in given},
-        start=start,
-        starts=starts,
-        seed=seed,
-        t_end=float(t[-1]),
-        t_start=float(t[0]),
-        times=t,
-        **settings,
-    )
+    def slopes(outputs: Mapping[str, Array], by: Mapping[str, Array]) -> Array:
+        return np.concatenate([part.slopes(outputs, by) for part in parts])
+
+    goal = Goal("residuals", residuals, derivative=slopes)
+    evaluator = Evaluator(jobs, variables, goal, [], aside=frozenset(unknowns))
+    points = spread(_ITEM, variables, starts, seed)
+    found = searches(evaluator, points, "auto", TOLERANCE, MAX_ITERATIONS, int(seed), model)
     if not found.outputs:
         raise ModelError(_ITEM, "system", found.status, f"every run failed: {found.message}")
-    left = {name: np.where(there[name], given[name] - found.outputs[name], np.nan) for name in given}
-    spread = float(np.sqrt(found.objective / (count - len(over))))
-    covariance, notes = _covariance(found, 1.0 if noise is not None else spread)
+    outputs = {**found.outputs, **found.values}
+    left, spreads = {}, {}
+    for part in parts:
+        computed = part.computed(outputs)
+        for name, values in part.given.items():
+            left[f"{part.prefix}{name}"] = np.where(part.there[name], values - computed[name], np.nan)
+            spreads[f"{part.prefix}{name}"] = max(float(np.nanstd(values)), 1e-300)
+    scatter = float(np.sqrt(found.objective / (count - total)))
+    lack = judge_residuals(left, spreads, float(found.objective), count - total, all(known))
+    covariance, notes = _covariance(found, 1.0 if all(known) else scatter)
     return ParameterFit(
         found.names,
         found.x,
-        np.sqrt(np.diag(covariance)),
-        covariance,
+        lack.factor * np.sqrt(np.diag(covariance)),
+        lack.factor**2 * covariance,
         left,
-        spread,
-        noise is not None,
+        scatter,
+        all(known),
         count,
         found,
-        [*notes, *found.notes],
+        [*notes, *(note for part in parts for note in part.notes()), *found.notes],
+        lack.reasons,
+        lack.factor,
     )
 
 
-def _noises(noise: Any, given: Mapping[str, Array]) -> dict[str, float]:
-    """Return the noise of each output: the given one, or its spread."""
-    if noise is None:
-        return {name: max(float(np.nanstd(values)), 1e-300) for name, values in given.items()}
-    if isinstance(noise, Mapping) and (missing := sorted(set(given) - set(noise))):
-        raise ModelError(_ITEM, "noise", noise, f"{missing[0]!r} has none: give that of every output, or one number")
-    each = {name: noise[name] for name in given} if isinstance(noise, Mapping) else dict.fromkeys(given, noise)
-    for name, value in each.items():
-        if not np.isfinite(value) or value <= 0:
-            raise ModelError(_ITEM, f"noise of {name!r}", value, "give a positive standard deviation")
-    return {name: float(value) for name, value in each.items()}
+def _nominal(name: str, bounds: Any) -> float:
+    """Return the start of an unknown of a sensor: no offset, gain 1, no bias; within its bounds."""
+    low, high = as_bounds(_ITEM, f"bounds of {name!r}", bounds)
+    return float(np.clip(1.0 if "gain of " in name else 0.0, low, high))
 
 
 def _covariance(found: Optimum, spread: float) -> tuple[Array, list[str]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from .recorded_outputs import Column, together
 
-__all__ = ["CaseBlock", "join", "settle"]
+__all__ = ["CaseBlock", "in_order", "join", "settle"]
 
 
 @dataclass
@@ -49,3 +49,11 @@ def join(blocks: Sequence[CaseBlock]) -> CaseBlock:
         columns[label] = together([(block.columns.get(label), len(block.numbers)) for block in blocks])
     traces = {number: text for block in blocks for number, text in block.traces.items()}
     return CaseBlock(numbers, errors, columns, notes, sum(block.seconds for block in blocks), traces)
+
+
+def in_order(block: CaseBlock) -> CaseBlock:
+    """Return a block in order of its cases."""
+    order = sorted(range(len(block.numbers)), key=block.numbers.__getitem__)
+    columns = {label: Column(c.dims, c.values[order], c.unit, c.coords) for label, c in block.columns.items()}
+    numbers, errors = [block.numbers[k] for k in order], [block.errors[k] for k in order]
+    return CaseBlock(numbers, errors, columns, block.notes, block.seconds, block.traces)

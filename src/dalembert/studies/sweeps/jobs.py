@@ -8,9 +8,10 @@ import re
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -20,13 +21,15 @@ from ...errors import DalembertError, ModelError
 from ...linear import linearize, modes
 from ...model import Model, as_model
 from ...motion import kinematics
+from ...motion.kinematic_variants import KinematicVariants
+from ...result import Output
 from ...simulation import Ensemble, simulate
 from ...statics import equilibrium
 from ...system import System
-from .blocks import CaseBlock, join
+from .blocks import CaseBlock, in_order, join
 from .campaign import package_version
 from .cases import Case, Cases
-from .recorded_outputs import Column, RecordedOutput, read, read_runs, rows_of, to_its_end
+from .recorded_outputs import Column, RecordedOutput, read, read_runs, rows_of, to_its_end, value_over_time
 from .store import write_in_place
 from .store_arrays import StoreAddress
 
@@ -41,6 +44,7 @@ TASKS: dict[str, Callable[..., Any]] = {
 }
 _RUN = re.compile(r"^run (\d+)")  # prefix of notes of an ensemble
 _STARTED = ("simulate", "equilibrium", "modes", "linearize")  # tasks with start values by name
+VARIANTS_PER_BLOCK = 256  # kinematic cases in one block
 MAX_BATCH_SIZE = 1024  # runs in one ensemble
 MAX_BATCH_NUMBERS = 2e7  # numbers of states held in memory at once
 _ALONE = ("events", "stream", "resume", "method")  # settings that ensembles do not support, or not always
@@ -84,11 +88,26 @@ class Job:
         method = str(self.settings.get("method", "auto"))
         return given <= {"method"} and not method.startswith(("scipy:", "cvode", "ida"))
 
+    @cached_property
+    def variants(self) -> KinematicVariants | None:
+        """Kinematic motions of one topology, closed from that of the model; None for other tasks."""
+        if self.task != "kinematics" or not isinstance(self.source, Model):
+            return None
+        if not set(self.settings) <= {"times", "drive", "values", "speed", "state"}:
+            return None
+        try:
+            found = KinematicVariants(self.source, self.settings)
+            outputs = [Output.of(found.model, r.name) for r in self.readings if r.name is not None]
+        except DalembertError:  # as for every case, with its message
+            return None
+        simple = all(o.history is None and not (o.branch or (o.whole and o.whole.branch)) for o in outputs)
+        return found if found.is_available and simple and len(outputs) == len(self.readings) else None
+
     @property
     def abreast(self) -> int:
         """Number of cases run at once."""
         if not self.side_by_side:
-            return 1
+            return VARIANTS_PER_BLOCK if self.variants is not None else 1
         times = len(np.atleast_1d(self.settings["times"]))
         states = self.source.nq + self.source.nv + self.source.nx
         return max(1, min(MAX_BATCH_SIZE, int(MAX_BATCH_NUMBERS / (times * max(1, states)))))
@@ -98,6 +117,8 @@ class Job:
         began, size = time.perf_counter(), self.abreast
         if self.side_by_side:
             block = join([self._runs(cases[k : k + size]) for k in range(0, len(cases), size)])
+        elif self.variants is not None:
+            block = self._variants(self.variants, cases)
         else:
             block = self._one_by_one(cases)
         block.seconds = time.perf_counter() - began
@@ -121,6 +142,27 @@ class Job:
                 errors.append(_error_text(error))
                 traces[case.number] = traceback_text(error)
         return _block(cases, answers, errors, notes, traces)
+
+    def _variants(self, variants: KinematicVariants, cases: Cases) -> CaseBlock:
+        """Run kinematic cases from the nominal motion; those that are left by themselves."""
+        if sorted_names(variants.model, self.task, cases[0])[1]:
+            return self._one_by_one(cases)
+        outputs = [Output.of(variants.model, reading.name) for reading in self.readings if reading.name is not None]
+        rows: dict[int, list[Any]] = {}
+        for k in range(len(cases)):
+            case = cases[k]
+            motion = variants.motion({name: case.value(name) for name in case})
+            if motion is not None:
+                with suppress(Exception):  # as the case by itself, which keeps the error
+                    rows[k] = [value_over_time(motion, o, r) for o, r in zip(outputs, self.readings, strict=True)]
+        good, known = list(rows), read(variants.nominal, self.readings)
+        columns = {}
+        for place, (label, column) in enumerate(known.items() if good else ()):
+            stacked = np.stack([rows[k][place] for k in good])
+            columns[label] = Column(column.dims, stacked, column.unit, column.coords)
+        block = CaseBlock([cases.numbers[k] for k in good], [""] * len(good), columns)
+        others = [self._one_by_one(cases[k : k + 1]) for k in range(len(cases)) if k not in rows]
+        return in_order(join([*([block] if good else []), *others])) if others else block
 
     def _model(self, case: Case) -> Model:
         if isinstance(self.source, Model):

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ...errors import DalembertError, ModelError, UserFunctionError
 from ...result import Output, Result
+from ...result.outputs.motion import Motion
 from ...simulation import Ensemble
 from ...statics import Stability
 
@@ -26,6 +27,7 @@ __all__ = [
     "scattered",
     "to_its_end",
     "together",
+    "value_over_time",
 ]
 
 Array = NDArray[Any]
@@ -178,6 +180,15 @@ def to_its_end(answer: Any) -> Any:
     whole.stats, whole.status, whole.message = answer.stats, answer.status, answer.message
     whole.ends_between = True
     return whole
+
+
+def value_over_time(motion: Motion, output: Output, reading: RecordedOutput) -> Array:
+    """Return the values of one output of a motion, reduced as requested."""
+    values = output.value(motion)
+    if reading.reduce is None:
+        return values
+    reduce = _REDUCTIONS[reading.reduce] if isinstance(reading.reduce, str) else reading.reduce
+    return np.asarray(reduce(motion.t, values))
 
 
 def _over_time(t: Array, values: Array, output: Output | None, reading: RecordedOutput) -> Column:

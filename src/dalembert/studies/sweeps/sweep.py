@@ -247,15 +247,15 @@ def _answers(job: Job, cases: Design, left: list[int], place: Place | None) -> I
         spent = time.perf_counter() - began
         cores = os.cpu_count() or 1
         if (
-            first >= 2
+            first >= 2 * job.abreast
             and cores > 1
             and spent / first * (len(left) - first) > MIN_PARALLEL_DURATION
             and _can_be_sent(job)
         ):
             yield from _packed(job, cases, left[first:], ProcessExecutor(cores))
             return
-        yield job.run(cases.cases(left[first : first + 1]))
-        first += 1
+        yield job.run(cases.cases(left[first : first + job.abreast]))
+        first += job.abreast
 
 
 def _packed(job: Job, cases: Design, left: list[int], place: Place) -> Iterator[CaseBlock]:

@@ -31,6 +31,7 @@ LINES = {
     "GasSpring": "cylinder",
     "HydraulicSpring": "cylinder",
     "HydraulicCylinder": "cylinder",
+    "PneumaticCylinder": "cylinder",
     "Cable": "cable",
     "Ligament": "cable",
     "HillMuscle": "muscle",
@@ -43,7 +44,7 @@ LINES = {
     "InverseSquare": "link",
 }
 _ROUND = {"TorsionSpring", "JointSpring", "NonlinearSpring", "KelvinVoigt", "Maxwell", "Zener", "GeneralizedMaxwell"}
-_MOTORS = {"DCMotor", "PositionServo", "VelocityServo", "StateSpace", "TransferFunction"}
+_MOTORS = {"DCMotor", "GearMotor", "PositionServo", "VelocityServo", "StateSpace", "TransferFunction"}
 _BRAKES = {"CoulombFriction", "StribeckFriction", "LuGreFriction", "JointFriction"}
 
 

@@ -1,4 +1,4 @@
-"""Units of the arguments of constructors, for the checks and the schema of model files.
+"""Units of the arguments of constructors: quantities such as ``"100 mm"`` in Python, and checks of model files.
 
 A unit belongs to an argument name wherever it occurs, unless a kind has its own. There are several, ``"m | rad"``, if
 it depends on the measured quantity; ``""`` for no unit, or a unit that depends on the formula.
@@ -6,9 +6,14 @@ it depends on the measured quantity; ``""`` for no unit, or a unit that depends 
 
 from __future__ import annotations
 
-from ...units import Dimension, same_dimension, unit_of
+from typing import Any
 
-__all__ = ["BODY", "CONTACT", "PLACE", "SETTINGS", "START", "fits", "unit_for"]
+from .errors import ModelError
+from .units import Dimension, dimension_text, quantity, same_dimension, unit_of
+
+__all__ = [
+    "BODY", "CONTACT", "PLACE", "SETTINGS", "START", "fits", "in_si", "may_have_units", "unit_for", "unit_of_field",
+]  # fmt: skip
 
 _FORCE, _STIFFNESS, _DAMPING = "N | N m", "N/m | N m/rad", "N s/m | N m s/rad"
 _PLACE, _SPEED = "m | rad", "m/s | rad/s"
@@ -103,6 +108,30 @@ _OWN: dict[str, dict[str, str]] = {
         "helix_angle": "rad", "backlash": "m", "center_distance": "m", "friction": "", "slip_speed": "m/s", "droop": "",
         "width": "m", "addendum": "",
     },
+    "Mimic": {"multiplier": "", "offset": _PLACE},
+    "GearMotor": {
+        "rotor_inertia": "kg m2", "ratio": "", "stiffness": "N m/rad", "damping": "N m s/rad", "efficiency": "",
+        "backlash": "rad", "friction": "N m s/rad", "slip_speed": "rad/s", "temperature_coefficient": "1/K",
+        "ambient": "", "winding_resistance": "K/W", "housing_resistance": "K/W", "winding_capacity": "J/K",
+        "housing_capacity": "J/K",
+    },
+    "PIDController": {
+        "kp": "", "ki": "", "kd": "", "filter_time": "s", "setpoint_weight": "", "derivative_weight": "",
+        "tracking_time": "s", "limits": "", "feedforward": "",
+    },
+    "StateFeedback": {"tracking_time": "s", "limits": "", "offset": "", "references": ""},
+    "ProportionalValve": {
+        "flow": "m3/s", "at": "Pa", "frequency": "rad/s", "damping_ratio": "", "overlap": "", "ratio": "",
+        "laminar": "Pa",
+    },
+    "HydraulicSupply": {
+        "pressure": "Pa", "gas_volume": "m3", "precharge": "Pa", "exponent": "", "relief": "Pa",
+        "relief_conductance": "m3/(s Pa)", "line_volume": "m3", "bulk_modulus": "Pa",
+    },
+    "PneumaticCylinder": {
+        "supply": "Pa", "ambient": "Pa", "conductance": "m3/(s Pa)", "critical_ratio": "", "linear": "",
+        "temperature": "K", "heat_transfer": "W/K", "exponent": "", "gas_constant": "J/(kg K)", "friction": "N s/m",
+    },
     "Pulley": {"radius": "m", "side": "", "friction": "", "groove": "rad", "least": "rad"},
     "Sprocket": {"teeth": "", "pitch": "m", "side": "", "phase": "rad", "least": "rad"},
     "PulleyRope": {
@@ -139,3 +168,40 @@ def fits(dimension: Dimension, units: str) -> bool:
     """Return whether a dimension is one of some units."""
     candidates = [unit_of(unit.strip()) for unit in units.split("|")]
     return any(unit is not None and same_dimension(dimension, unit.dimension) for unit in candidates)
+
+
+def in_si(value: Any, unit: str | None, *, item: str, field: str) -> Any:
+    """Return a quantity such as ``"100 mm"``, or those in lists, as numbers in SI units and radians.
+
+    Other texts, such as formulas and names, are returned as they are, as is everything where no unit is known.
+
+    Raises
+    ------
+    ModelError
+        If the unit is not one of `unit`, ``"m | rad"``.
+    """
+    if isinstance(value, (list, tuple)) and any(isinstance(each, (str, list, tuple)) for each in value):
+        return type(value)(in_si(each, unit, item=item, field=field) for each in value)
+    found = quantity(value) if unit and isinstance(value, str) else None
+    if found is None or not unit:
+        return value
+    if not fits(found.dimension, unit):
+        wanted = unit.replace(" | ", " or ")
+        raise ModelError(
+            item, field, value, f"the unit must be {wanted}, and this is {dimension_text(found.dimension)}"
+        )
+    return found.value
+
+
+def unit_of_field(item: str, field: str) -> str | None:
+    """Return the unit of a field of an item as errors name them: ``"Prismatic"``, ``"body 'crank'"``."""
+    kind = item.partition(" ")[0]
+    table = {"body": BODY, "contact": CONTACT, "place": PLACE}.get(kind)
+    return unit_for(kind, field) if table is None else table.get(field)
+
+
+def may_have_units(value: Any) -> bool:
+    """Return whether a value is a text, or holds one, that begins as a number does."""
+    if isinstance(value, str):
+        return value[:1] in "+-.0123456789" and " " in value
+    return type(value) in (list, tuple) and any(may_have_units(each) for each in value)

@@ -1,0 +1,1 @@
+"""Wrong arguments and damaged files."""

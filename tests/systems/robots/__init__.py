@@ -1,0 +1,1 @@
+"""Robots of published files, and random ones."""
