@@ -1,9 +1,12 @@
 """Studies: parameter sweeps, sensitivities, optimization and uncertainty."""
 
 from .optimization.design_optimization import optimize
+from .optimization.design_search import DesignSearch
 from .optimization.experiments import Experiment
 from .optimization.optimum import Optimum
 from .optimization.parameter_fit import ParameterFit, fit
+from .optimization.pareto import pareto
+from .optimization.pareto_front import ParetoFront
 from .optimization.synthesis import Linkage, Synthesis, synthesize
 from .optimization.trajectory_optimization import OptimalMotion, optimal_motion
 from .sensitivities.sensitivity import Sensitivity, sensitivity
@@ -16,11 +19,13 @@ from .uncertainties import Uncertainty, uncertainty
 __all__ = [
     "CampaignComparison",
     "Case",
+    "DesignSearch",
     "Experiment",
     "Linkage",
     "OptimalMotion",
     "Optimum",
     "ParameterFit",
+    "ParetoFront",
     "Sensitivity",
     "Study",
     "Synthesis",
@@ -30,6 +35,7 @@ __all__ = [
     "load_sweep",
     "optimal_motion",
     "optimize",
+    "pareto",
     "sensitivity",
     "sweep",
     "synthesize",

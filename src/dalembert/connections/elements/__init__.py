@@ -14,12 +14,14 @@ from .built_in import (
     SpringDamper,
     TorsionSpring,
 )
+from .cam_contacts import CamContact
 from .compounds import Compound
 from .contacts import CylinderPlaneContact, PointPlaneContact, SpherePlaneContact, SphereSphereContact
 from .element import Element, SignalBlock
 from .fields import Drag, Field, InverseSquare
 from .friction import CoulombFriction, JointFriction, LuGreFriction, StribeckFriction
 from .gears import GearMesh
+from .intermittent import GenevaContact, Ratchet
 from .linear_systems import StateSpace, TransferFunction
 from .lubrication import JournalBearing, TractionFilm
 from .machines import (
@@ -48,6 +50,7 @@ __all__ = [
     "BumpStop",
     "Bushing",
     "Cable",
+    "CamContact",
     "ChainDrive",
     "Compound",
     "CoulombFriction",
@@ -65,6 +68,7 @@ __all__ = [
     "GearMesh",
     "GearMotor",
     "GeneralizedMaxwell",
+    "GenevaContact",
     "HillMuscle",
     "HydraulicCylinder",
     "HydraulicSpring",
@@ -89,6 +93,7 @@ __all__ = [
     "ProportionalValve",
     "Pulley",
     "PulleyRope",
+    "Ratchet",
     "Reaction",
     "Road",
     "Sensor",
