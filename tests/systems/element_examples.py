@@ -173,6 +173,10 @@ LIBRARY: list[tuple[Any, dict[str, Any]]] = [
         ),
         {"center": {"p": 0.2}},
     ),
+    (
+        da.BevelMesh((12, 18), 1.0, 5.0, 0.5, spiral_angle=0.3, variation=0.3),
+        {"center": {"ry2": 1.4}, "measure_amplitude": 0.1},
+    ),
     (da.PIDController(0.3, 0.5, 2.0, 1.0, 0.5, filter_time=0.1, limits=3.0), {}),
     (da.StateFeedback([1.0, 2.0], [0.1, 0.2], outputs=[0], integral=[[0.5]], limits=2.0, tracking_time=1.0), {}),
     (da.ProportionalValve(0.5, 4.0, 0.0, 2.0, 1.0, flow=1.0, at=2.0, frequency=2.0, laminar=0.1), {}),

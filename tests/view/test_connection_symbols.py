@@ -81,6 +81,15 @@ def meshing(element: Any) -> da.System:
     return s
 
 
+def bevel(element: Any) -> da.System:
+    s = da.System("bevel", gravity=(0, -9.81, 0))
+    one, two = (s.body(name, mass=1.0, inertia=(0.1, 0.1, 0.1)) for name in ("one", "two"))
+    s.connect("A", da.Revolute("z"), s.ground, one)
+    s.connect("B", da.Revolute("z"), s.ground.at(rotation=("y", np.pi / 2)), two)
+    s.connect("it", element, s.ground, one, two)
+    return s
+
+
 def belted(element: Any, framed: bool = True) -> da.System:
     s = da.System("belted", gravity=(0, -9.81, 0))
     one, two = (s.body(name, mass=1.0, inertia=(0.1, 0.1, 0.1)) for name in ("one", "two"))
@@ -184,6 +193,7 @@ SYSTEMS: dict[str, Callable[[], da.System]] = {
     "Ratchet": lambda: jointed(_SPIN, elements.Ratchet(100.0, 0.3)),
     "GenevaContact": lambda: belted(elements.GenevaContact(4, 0.6, 1e5), framed=False),
     "GearMesh": lambda: meshing(elements.GearMesh((20, 60), 0.02, 1e6)),
+    "BevelMesh": lambda: bevel(elements.BevelMesh((20, 60), 0.5, 1e6)),
     "BrushTyre": lambda: rolling(
         elements.BrushTyre(0.2, 1e4, load=1.0, longitudinal=1.0, cornering=1.0, friction=1.0)
     ),

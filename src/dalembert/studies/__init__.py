@@ -12,6 +12,7 @@ from .optimization.trajectory_optimization import OptimalMotion, optimal_motion
 from .sensitivities.sensitivity import Sensitivity, sensitivity
 from .sweeps.cases import Case
 from .sweeps.comparison import CampaignComparison, compare
+from .sweeps.experiment_designs import design_of_experiments
 from .sweeps.study import Study
 from .sweeps.sweep import load_sweep, sweep
 from .uncertainties import Uncertainty, uncertainty
@@ -31,6 +32,7 @@ __all__ = [
     "Synthesis",
     "Uncertainty",
     "compare",
+    "design_of_experiments",
     "fit",
     "load_sweep",
     "optimal_motion",

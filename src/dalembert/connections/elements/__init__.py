@@ -20,17 +20,19 @@ from .contacts import CylinderPlaneContact, PointPlaneContact, SpherePlaneContac
 from .element import Element, SignalBlock
 from .fields import Drag, Field, InverseSquare
 from .friction import CoulombFriction, JointFriction, LuGreFriction, StribeckFriction
-from .gears import GearMesh
 from .intermittent import GenevaContact, Ratchet
-from .linear_systems import StateSpace, TransferFunction
 from .lubrication import JournalBearing, TractionFilm
 from .machines import (
+    BevelMesh,
+    GearMesh,
     GearMotor,
     HydraulicSupply,
     PIDController,
     PneumaticCylinder,
     ProportionalValve,
     StateFeedback,
+    StateSpace,
+    TransferFunction,
 )
 from .muscles import MillardMuscle
 from .paths import AlongPath, WrapCylinder, WrapSphere
@@ -46,6 +48,7 @@ __all__ = [
     "AlongPath",
     "BeamElement",
     "BeltDrive",
+    "BevelMesh",
     "BrushTyre",
     "BumpStop",
     "Bushing",

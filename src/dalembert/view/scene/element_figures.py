@@ -71,6 +71,9 @@ def add_force(sketch: FigureBuilder, force: ForceConnection) -> None:
         sketch.ball(name, "roller", force.second, "y", (radius, 0.6 * radius))
     elif kind == "GearMesh":
         _gears(sketch, force)
+    elif kind == "BevelMesh":
+        for end, radius in zip(force.ends[1:], element.mean_radii, strict=True):  # type: ignore[attr-defined]
+            sketch.patch(name, "disc", end, "z", (radius, 0.2 * radius))
     elif kind == "AlongPath":
         _path(sketch, force)
     elif kind in ("PulleyRope", "BeltDrive", "ChainDrive"):
