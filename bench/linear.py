@@ -194,6 +194,7 @@ def measure(rounds: int) -> list[Row]:
         ("equilibrium of a sprung chain of 1,000", lambda: da.equilibrium(beams[1]), 200.0),
         ("equilibrium of a sprung loop of 300", lambda: da.equilibrium(loops), None),
         ("modes of a chain of 1,000 bodies, the lowest 20", lambda: da.modes(many), 1000.0),
+        ("damped modes of a sprung chain of 1,000, the lowest 20", lambda: da.modes(beams[1], count=20), 500.0),
         ("damped modes of a sprung loop of 300, the lowest 20", lambda: da.modes(loops, count=20), 500.0),
         ("Campbell diagram, 100 speeds of a rotor of 20 modes", lambda: da.campbell(shaft, spins, speeds), 1000.0),
         ("1,000 lengths in a loop of 20 bodies", lambda: lengths(loop), 100.0),

@@ -9,14 +9,14 @@ RADIUS, N_BALLS = 0.06, 6
 
 def height(x, y):
     """Return the height of the land, m."""
-    return 0.25 * x + 0.05 * np.cos(4.0 * x) * np.cos(5.0 * y) + 0.12 * y**2
+    return -0.25 * x + 0.05 * np.cos(4.0 * x) * np.cos(5.0 * y) + 0.25 * y**2
 
 
 x, y = np.meshgrid(np.linspace(-2.0, 2.0, 81), np.linspace(-1.0, 1.0, 41), indexing="ij")
 s = da.System("ball run")
 balls = [s.body(f"ball {k}", da.sphere(RADIUS, mass=0.5)) for k in range(N_BALLS)]
 for k, ball in enumerate(balls):
-    at = 1.8 - 0.05 * k, 0.25 * (k - (N_BALLS - 1) / 2)
+    at = -1.8 + 0.05 * k, 0.25 * (k - (N_BALLS - 1) / 2)
     s.place(ball, position=(*at, height(*at) + 2 * RADIUS))
 s.contact("land", da.height_field(height(x, y), size=(4.0, 2.0)), balls, friction=0.5, restitution=0.3)
 s.contact("balls", balls, balls, friction=0.3, restitution=0.6)

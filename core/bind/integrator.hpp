@@ -118,6 +118,9 @@ public:
   // events that occur at the time reached, and recorded ones at the same time
   nb::tuple occurring_events() { return nb::make_tuple(events->passed, events->also); }
   // an event whose output is noise, and a time; or -1
+  std::pair<int, double> crowded_event() {
+    return {events ? events->crowded : -1, events ? events->crowded_time : 0.0};
+  }
   std::pair<int, double> noisy_event() { return {events ? events->noisy : -1, events ? events->noise_time : 0.0}; }
   void ignore_event(int event);
   // an event whose output is not finite, a time and the output; or -1

@@ -111,6 +111,7 @@ void add_integrator(nb::module_ &module) {
       .def("take_events", Exclusive<&Integrator::take_events, true>::call)
       .def("occurring_events", Exclusive<&Integrator::occurring_events, true>::call)
       .def("noisy_event", Exclusive<&Integrator::noisy_event, true>::call)
+      .def("crowded_event", Exclusive<&Integrator::crowded_event, true>::call)
       .def("ignore_event", Exclusive<&Integrator::ignore_event>::call, nb::arg("event"))
       .def("event_failure", Exclusive<&Integrator::event_failure, true>::call)
       .def_prop_rw(

@@ -223,7 +223,11 @@ void dal_run::read(dal_kind kind, double *values) {
     for (std::size_t k = 0; k < count; ++k)
       terms.push_back({std::int32_t(k), 0, model->names(DAL_EVENT)[k].place, 1.0});
     margins.set_terms(count, std::move(terms), data);
-    if (!margins.read(kernels, data, pool, is_put ? conditions : run.conditions, state(), values))
+    Conditions under = is_put ? conditions : run.conditions;
+    const std::vector<double> free(std::size_t(data.switching_count), std::numeric_limits<double>::quiet_NaN());
+    if (!under.law_branches) // functions are evaluated where branches are followed; none is held
+      under.law_branches = free.data();
+    if (!margins.read(kernels, data, pool, under, state(), values))
       throw CallError{DAL_NOT_FINITE, "the switching functions cannot be evaluated"};
   } else {
     for (std::size_t k = 0; k < count; ++k)

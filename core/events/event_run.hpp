@@ -127,6 +127,8 @@ struct EventRun {
   EventFailure failure;
   std::int32_t noisy = -1; // an event that jumps to and fro within a step as noise does
   double noise_time = 0.0;
+  std::int32_t crowded = -1; // an event whose formula crosses zero more often in a step than is looked for
+  double crowded_time = 0.0; // where the search ended
   bool ended = false;      // an event has ended the run
   bool came_again = false; // an event came again and again within a short time
 

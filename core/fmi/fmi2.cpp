@@ -102,8 +102,12 @@ FMI_EXPORT fmi2Component fmi2Instantiate(fmi2String name, int type, fmi2String t
   void *environment = callbacks ? callbacks->componentEnvironment : nullptr;
   try {
     const auto say = [logger, environment, own = std::string(name ? name : "")](Status status, const char *text) {
-      if (logger)
-        logger(environment, own.c_str(), int(status), "logStatus", "%s", text);
+      if (!logger)
+        return;
+      std::string format; // some importers do not read further arguments
+      for (; *text; ++text)
+        format.append(*text == '%' ? 2 : 1, *text);
+      logger(environment, own.c_str(), int(status), "logStatus", format.c_str());
     };
     auto instance = Instance::make(path_of(resources), token ? token : "", type == 1, say);
     if (!instance)

@@ -132,11 +132,11 @@ Status Instance::put() {
 Status Instance::value(std::uint32_t reference, double &found) {
   const std::uint32_t kind = reference >> 20;
   const std::int64_t k = reference & 0xfffffu;
-  if (kind == time) {
+  if (reference == time) {
     found = phase == Phase::made || phase == Phase::initializing ? start : co_simulation ? dal_time(run) : t;
     return Status::ok;
   }
-  if (kind > rate)
+  if (kind == time || kind > rate)
     return refuse("there is no variable of this value reference");
   if (kind == rate) {
     if (std::size_t(k) >= z.size())

@@ -108,6 +108,18 @@ _OWN: dict[str, dict[str, str]] = {
         "helix_angle": "rad", "backlash": "m", "center_distance": "m", "friction": "", "slip_speed": "m/s", "droop": "",
         "width": "m", "addendum": "",
     },
+    "BevelMesh": {
+        "teeth": "", "cone_distance": "m", "stiffness": "N/m", "damping": "N s/m", "shaft_angle": "rad",
+        "pressure_angle": "rad", "spiral_angle": "rad", "backlash": "m", "variation": "", "phase": "rad",
+    },
+    "CamContact": {
+        "stiffness": "", "radius": "m", "lash": "m", "restitution": "", "at_speed": "m/s", "friction": "",
+        "slip_speed": "m/s",
+    },
+    "Ratchet": {"dissipation": "", "start": _PLACE, "pitch": _PLACE},
+    "GenevaContact": {
+        "slots": "", "distance": "m", "stiffness": "N/m", "play": "m", "restitution": "", "at_speed": "m/s",
+    },
     "Mimic": {"multiplier": "", "offset": _PLACE},
     "GearMotor": {
         "rotor_inertia": "kg m2", "ratio": "", "stiffness": "N m/rad", "damping": "N m s/rad", "efficiency": "",

@@ -57,7 +57,7 @@ def run_changed(files, count, seed):
             run = _core.FileRun(_core.FileModel(data), max_steps=20)
         except ValueError as error:
             code, _, text = str(error).partition(": ")
-            assert (int(code) in (-1, -2) and text) or "options" in str(error), str(error)
+            assert "options" in str(error) or (int(code) in (-1, -2) and text), str(error)
             refused += 1
             continue
         try:

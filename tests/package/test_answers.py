@@ -264,6 +264,10 @@ BUILDERS: dict[str, Callable[[], Any]] = {
     "Optimum": stiffest,
     "Orders": lambda: turning().orders("disk.at(0.1, 0, 0).position.x", "A.position", max_order=4),
     "ParameterFit": fitted,
+    "ParetoFront": lambda: da.pareto(
+        damped_pendulum(), {"k.stiffness": (5.0, 50.0)}, ["k.stiffness", "swing"], t_end=0.5, population=4,
+        outputs={"swing": ("A.position", "peak")}, evaluations=8,
+    ),
     "PeriodicOrbit": lambda: da.periodic_orbit(forced_pendulum(), 2 * math.pi / 3.0),
     "Polygon": lambda: da.velocity_polygon(turn(), ["crank", "coupler"], row=3),
     "PositionResult": natural_position,

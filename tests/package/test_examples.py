@@ -53,6 +53,9 @@ PICTURES = {
     "gear_pair": "gear_pair.png",
     "hoist": "hoist.png",
     "belt_drive": "belt_drive.png",
+    "valve_float": "valve_float.png",
+    "geneva_drive": "geneva_drive.png",
+    "escapement": "escapement.png",
 }
 
 
@@ -326,3 +329,24 @@ def test_a_belt_creeps_before_it_slips() -> None:
         creep[before][20:], abs=4e-4
     )  # strains of spans change as it passes
     assert found["ratio"][before].max() == pytest.approx(found["limit"][0], rel=1e-2)
+
+
+def test_a_valve_floats_above_the_speed_of_its_spring() -> None:
+    """The valve leaves the cam where the spring no longer supplies the deceleration of the lift."""
+    found = numbers_of("valve_float")
+    assert found["floats"][0] > found["limit"] > found["holds"][-1]
+    assert found["flight"][-1] > 1e-4
+
+
+def test_a_geneva_drive_indexes_a_table() -> None:
+    found = numbers_of("geneva_drive")
+    assert np.ptp(found["result"]["axle.position"]) == pytest.approx(np.pi, abs=2e-3)
+    assert np.abs(found["error"]).max() < 3e-3
+
+
+def test_an_escapement_lets_one_tooth_pass_for_each_period() -> None:
+    found = numbers_of("escapement")
+    assert len(found["teeth"]) >= 6 and found["teeth"] == pytest.approx(1.0, abs=3e-3)
+    assert found["period"][-1] == pytest.approx(found["free"], rel=0.02)
+    assert np.abs(found["swing"][-600:]).max() > 0.04  # the wheel replaces what the air takes
+    assert abs(found["result"]["energy.balance"]).max() < 1e-5

@@ -24,6 +24,7 @@ ROOMS = (
     "answer",
     "parameters",
     "provenance",
+    "garbage_collection",
     "_core",
     "checks",
     "files",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -118,3 +120,16 @@ def test_common_steps_are_those_of_single_descents() -> None:
         if found.closed[k]:
             np.testing.assert_allclose(found.q[k], one.q, rtol=0, atol=1e-14)
     assert found.closed.sum() >= 15
+
+
+@pytest.mark.parametrize("given", [
+    {"state": {"A": np.zeros(0)}},
+    {"state": da.State(np.zeros((0, 1)), np.zeros((0, 1)))},
+    {"parameters": {"k.stiffness": np.zeros(0)}},
+])  # fmt: skip
+def test_no_run_at_all_is_refused(given: dict[str, Any]) -> None:
+    s = da.System("oscillator")
+    s.connect("A", da.Prismatic("z"), s.ground, s.body("mass", mass=1.0))
+    s.connect("k", da.JointSpring(1.0), "A")
+    with pytest.raises(da.ModelError, match="number of runs is 0; give values for one run or more"):
+        da.simulate(s, 1.0, **given)

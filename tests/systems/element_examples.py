@@ -57,6 +57,7 @@ def centers(positions: Any) -> dict[str, float]:
 
 
 HOIST = [(0.0, 0.0, 0.0), (0.2, -1.0, 0.02), (0.5, 0.0, 0.0), (0.8, -1.0, 0.0), (1.2, 0.0, 0.0)]
+CAM = da.Curve.path([da.Arc((0.1, 0.05), 0.5, 0.0, 2 * np.pi)])
 DRIVE = [(0.0, 0.0, 0.0), (0.6, 0.0, 0.01), (0.3, 0.1, 0.0)]
 LIBRARY: list[tuple[Any, dict[str, Any]]] = [
     (da.NonlinearSpring((4.0, 1.0, 9.0), rest=0.3, damping=0.2), {}),
@@ -103,6 +104,24 @@ LIBRARY: list[tuple[Any, dict[str, Any]]] = [
     (
         da.AlongPath(da.HillMuscle(0.5, 300.0, 0.3), ["point", da.WrapCylinder(0.05), "point"]),
         {"center": {"x1": 0.2, "x2": 0.4}, "measure_amplitude": 3e-2},
+    ),
+    (
+        da.CamContact(CAM, "roller", 100.0, radius=0.1, lash=0.01, dissipation=0.3, friction=0.2, slip_speed=0.3),
+        {"center": {"y": 0.62}, "measure_amplitude": 0.05},
+    ),
+    (
+        da.CamContact(CAM, "flat", 100.0, restitution=0.5, exponent=1.5),
+        {"center": {"y": 0.52}, "measure_amplitude": 0.05},
+    ),
+    (da.Ratchet(100.0, 0.4, dissipation=0.3), {}),
+    (da.Ratchet(100.0, dissipation=0.3, backwards=True), {}),
+    (
+        da.GenevaContact(4, 1.0, 100.0, play=0.01, dissipation=0.3),
+        {"center": {"x": 1.0, "y": 0.1, "rz": -3.0}, "measure_amplitude": 0.1},
+    ),
+    (
+        da.GenevaContact(4, 1.0, 100.0, play=0.01, dissipation=0.3),
+        {"center": {"x": 0.7, "y": 0.6, "rz": 0.5}, "measure_amplitude": 0.1},
     ),
     (
         da.PulleyRope(
@@ -153,6 +172,10 @@ LIBRARY: list[tuple[Any, dict[str, Any]]] = [
             slip_speed=1.0,
         ),
         {"center": {"p": 0.2}},
+    ),
+    (
+        da.BevelMesh((12, 18), 1.0, 5.0, 0.5, spiral_angle=0.3, variation=0.3),
+        {"center": {"ry2": 1.4}, "measure_amplitude": 0.1},
     ),
     (da.PIDController(0.3, 0.5, 2.0, 1.0, 0.5, filter_time=0.1, limits=3.0), {}),
     (da.StateFeedback([1.0, 2.0], [0.1, 0.2], outputs=[0], integral=[[0.5]], limits=2.0, tracking_time=1.0), {}),

@@ -81,12 +81,21 @@ def meshing(element: Any) -> da.System:
     return s
 
 
-def belted(element: Any) -> da.System:
+def bevel(element: Any) -> da.System:
+    s = da.System("bevel", gravity=(0, -9.81, 0))
+    one, two = (s.body(name, mass=1.0, inertia=(0.1, 0.1, 0.1)) for name in ("one", "two"))
+    s.connect("A", da.Revolute("z"), s.ground, one)
+    s.connect("B", da.Revolute("z"), s.ground.at(rotation=("y", np.pi / 2)), two)
+    s.connect("it", element, s.ground, one, two)
+    return s
+
+
+def belted(element: Any, framed: bool = True) -> da.System:
     s = da.System("belted", gravity=(0, -9.81, 0))
     one, two = (s.body(name, mass=1.0, inertia=(0.1, 0.1, 0.1)) for name in ("one", "two"))
     s.connect("A", da.Revolute("z"), s.ground, one)
     s.connect("B", da.Revolute("z"), s.ground.at(0.6, 0, 0), two)
-    s.connect("it", element, s.ground, one, two)
+    s.connect("it", element, *([s.ground] if framed else []), one, two)
     return s
 
 
@@ -180,7 +189,11 @@ SYSTEMS: dict[str, Callable[[], da.System]] = {
     "PulleyRope": lambda: hauled(elements.PulleyRope(["point", da.Pulley(0.1, -1), "point"], 1e3, 1.2)),
     "BeltDrive": lambda: belted(elements.BeltDrive([da.Pulley(0.1), da.Pulley(0.2)], 1e3, 2.0)),
     "ChainDrive": lambda: belted(elements.ChainDrive([da.Sprocket(11, 0.05), da.Sprocket(17, 0.05)], 1e4, 38)),
+    "CamContact": lambda: cam(elements.CamContact(_CAM, "roller", 1e5, radius=0.06), 0.6),
+    "Ratchet": lambda: jointed(_SPIN, elements.Ratchet(100.0, 0.3)),
+    "GenevaContact": lambda: belted(elements.GenevaContact(4, 0.6, 1e5), framed=False),
     "GearMesh": lambda: meshing(elements.GearMesh((20, 60), 0.02, 1e6)),
+    "BevelMesh": lambda: bevel(elements.BevelMesh((20, 60), 0.5, 1e6)),
     "BrushTyre": lambda: rolling(
         elements.BrushTyre(0.2, 1e4, load=1.0, longitudinal=1.0, cornering=1.0, friction=1.0)
     ),

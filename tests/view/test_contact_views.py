@@ -55,6 +55,20 @@ def test_planes_and_height_fields_are_drawn(tmp_path):
     assert (tmp_path / "xz.png").stat().st_size > 1000
 
 
+def test_shapes_of_the_ground_are_drawn_where_they_touch():
+    """Height fields and obstacles have lengths along x and y, in axes of their markers."""
+    s = da.System("ground")
+    ball = s.body("ball", da.sphere(0.1, mass=1.0))
+    s.contact("hills", da.height_field(np.linspace(0, 0.4, 20).reshape(4, 5), size=(3.0, 2.0)), ball)
+    t = da.System("obstacle")
+    other = t.body("ball", da.sphere(0.1, mass=1.0))
+    t.contact("step", da.box(0.6, 0.2, 0.1), other)
+    for system, symbol, lengths in ((s, "land", [3.0, 2.0]), (t, "obstacle", [0.6, 0.2])):
+        (patch,) = [patch for patch in Scene(system.compile()).patches if patch.symbol == symbol]
+        corners = patch.solid.corners @ patch.axes.T
+        assert np.ptp(corners, axis=0)[:2] == pytest.approx(lengths)
+
+
 def test_collision_shapes_of_a_robot_are_parts_of_their_own():
     s = load_urdf(URDF, base="free")
     _, scene = scene_of_system(s)

@@ -2,6 +2,8 @@
 #include "events/event_values.hpp"
 #include "friction/row_response.hpp"
 #include "friction/switching_values.hpp"
+#include "steppers/methods/hermite.hpp"
+#include "steppers/switching/formula_search.hpp"
 #include "tree/manifold.hpp"
 #include <algorithm>
 #include <cmath>
@@ -18,6 +20,7 @@ constexpr double same_root = 2e-16;    // fraction of the step: closer points ar
 constexpr int max_root_iterations = 100;
 constexpr int max_dips = 8;                 // points added where a function nearly touches zero
 constexpr int max_fine_nodes = 4096;        // where functions change fast
+constexpr double estimate_error = 0.02;     // of the change between neighbours: of values that are not of dense output
 constexpr double interpolation_error = 0.1; // of the range in a step: allowed distance from the line through neighbours
 constexpr double relevant_range = 3.0;      // ranges: functions further away from zero are not refined
 constexpr double max_surprises = 0.2;       // of the points: if more are poorly predicted, points are added
@@ -43,6 +46,12 @@ bool vertex(const Point &a, const Point &b, const Point &c, Point &found) {
 // whether a function of one sign at three points nearly touches zero between them, by their parabola
 bool nearly_touches(const Point &a, const Point &b, const Point &c, Point &found) {
   return vertex(a, b, c, found) && sign_of(b.g) * found.g < 0.25 * std::fabs(b.g);
+}
+
+// whether the lowest of three points is so close to zero that the error of the estimate may hide a crossing
+bool comes_close(const Point &a, const Point &b, const Point &c) {
+  const double sign = sign_of(b.g), left = sign * (a.g - b.g), right = sign * (c.g - b.g);
+  return left >= 0.0 && right >= 0.0 && std::fabs(b.g) < estimate_error * std::max(left, right);
 }
 
 // whether values before and after are a crossing that counts
@@ -119,6 +128,8 @@ private:
   CrossingWorkspace &w;
   const double h;
   const int of_friction, count;
+  bool has_formulas = false;
+  double explored = 1.0; // of the step, by the last search for crossings of a formula
   Outcome failure = Outcome::reached;
   bool noisy = false;
 
@@ -132,7 +143,13 @@ private:
     }
     for (int k = of_friction; k < count; ++k) {
       const EventFunction &event = e->functions[at(k - of_friction)];
-      w.functions[at(k)] = {event.direction, event.active, event.turn, true, false, false};
+      CrossingFunction &function = w.functions[at(k)];
+      function.direction = event.direction;
+      function.changes_run = event.active;
+      function.turn = event.turn;
+      function.formula = event.channel < 0 && !event.turn && !e->ignored[at(k - of_friction)];
+      function.refined = !function.formula;
+      has_formulas = has_formulas || function.formula;
     }
     w.before.resize(at(count));
     if (f)
@@ -143,6 +160,7 @@ private:
     }
     w.table.resize(at(node_count * count));
     w.rates.resize(w.table.size());
+    w.inputs.resize(has_formulas ? at(node_count + 1) * e->inputs.size() : 0);
     w.suspects.assign(at(count), 0);
     w.is_fine.assign(at(count), 0);
     w.values.resize(at(count));
@@ -181,6 +199,10 @@ private:
       if (w.functions[at(k)].convex)
         w.rates[at(node * count + k)] = gap_rate(k);
   }
+  void keep_inputs(int node) {
+    if (has_formulas)
+      std::copy(e->inputs.begin(), e->inputs.end(), w.inputs.begin() + std::ptrdiff_t(at(node) * e->inputs.size()));
+  }
   Slope slope(int k, int node) { return {point(k, node), w.rates[at(node * count + k)]}; }
 
   // whether the gap of a stop may close and open again between two nodes
@@ -189,25 +211,19 @@ private:
     return a.at.g > 0.0 && b.at.g > 0.0 && a.rate < 0.0 && b.rate > 0.0 && lowest(a, b).g <= 0.0;
   }
 
-  // ---- by a cubic between the ends of the step
+  // ---- by a polynomial between the ends of the step
+  //
+  // Of explicit methods by positions, velocities and accelerations, as dense output is for most of them. Accelerations
+  // at the ends of implicit steps amplify errors of stiff systems: there by positions and velocities.
 
-  // state at a fraction, in qs, vs, xs
-  void cubic(double s) {
-    const ModelData &m = i.m;
-    RunWorkspace &work = i.work;
-    const double move = s * s * (3.0 - 2.0 * s), first = s * (1.0 + s * (s - 2.0)), last = s * s * (s - 1.0);
-    for (int k = 0; k < m.nv; ++k) {
-      work.change[k] = move * w.displacement[at(k)] + h * (first * work.v[k] + last * work.v1[k]);
-      work.vs[k] = 6.0 * s * (1.0 - s) * w.displacement[at(k)] / h + (1.0 + s * (3.0 * s - 4.0)) * work.v[k] +
-                   s * (3.0 * s - 2.0) * work.v1[k];
-    }
-    integrate<double>(m, work.q, work.change, work.qs);
-    for (int k = 0; k < m.nx; ++k)
-      work.xs[k] = work.x[k] + s * (work.x1[k] - work.x[k]);
-  }
-  bool at_cubic(double s, double *out, WantedFunctions wanted = {}) {
-    cubic(s);
-    return evaluate(i.run.t + s * h, i.work.qs, i.work.vs, i.work.xs, out, wanted);
+  bool by_accelerations() const { return stepper.tableau != nullptr; }
+
+  bool estimate() {
+    if (by_accelerations())
+      failure = prepare_hermite(i, h);
+    else
+      find_displacement();
+    return failure == Outcome::reached;
   }
 
   void find_displacement() {
@@ -225,6 +241,35 @@ private:
     }
   }
 
+  // increments of the cubic
+  void cubic(double s, double *z) const {
+    const ModelData &m = i.m;
+    const RunWorkspace &work = i.work;
+    const double move = s * s * (3.0 - 2.0 * s), first = s * (1.0 + s * (s - 2.0)), last = s * s * (s - 1.0);
+    for (int k = 0; k < m.nv; ++k) {
+      z[k] = move * w.displacement[at(k)] + h * (first * work.v[k] + last * work.v1[k]);
+      z[m.nv + k] = 6.0 * s * (1.0 - s) * w.displacement[at(k)] / h + s * (3.0 * s - 4.0) * work.v[k] +
+                    s * (3.0 * s - 2.0) * work.v1[k];
+    }
+    for (int k = 0; k < m.nx; ++k)
+      z[2 * m.nv + k] = s * (work.x1[k] - work.x[k]);
+  }
+
+  // functions at a fraction of the step
+  bool at_estimate(double s, double *out, WantedFunctions wanted = {}) {
+    const RunWorkspace &work = i.work;
+    const double t = i.run.t + s * h;
+    if (by_accelerations())
+      hermite_at(i, h, s, work.z);
+    else
+      cubic(s, work.z);
+    if (!displaced(i, t, work.z, work.qs, work.vs, work.xs)) {
+      failure = Outcome::callback_failed;
+      return false;
+    }
+    return evaluate(t, work.qs, work.vs, work.xs, out, wanted);
+  }
+
   bool starts_at_zero() const { return std::find(w.before.begin(), w.before.end(), 0.0) != w.before.end(); }
   // values just after the beginning in place of those that are zero there
   void take_values_just_after() {
@@ -235,7 +280,8 @@ private:
 
   // values at all nodes, and the functions that may cross
   bool screen() {
-    find_displacement();
+    if (!estimate())
+      return false;
     const RunWorkspace &work = i.work;
     if (f) {
       row_motion(i, *f, i.run.t, work.q, work.v, f->s.data(), f->u.data());
@@ -244,22 +290,33 @@ private:
     WantedFunctions at_end; // the rates there were the last that an explicit step has taken
     if (f && stepper.tableau && found_with_accelerations(i, *f))
       at_end.margin = Margin::of_last_rates;
+    if (has_formulas) {
+      if (!evaluate(i.run.t, work.q, work.v, work.x, w.values.data(), {false, Margin::none, true}))
+        return false;
+      keep_inputs(0);
+    }
     if (!evaluate(i.run.t + h, work.q1, work.v1, work.x1, value(0, node_count - 1), at_end))
       return false;
     keep_rates(node_count - 1);
+    keep_inputs(node_count - 1);
     for (int node = 1; node < node_count - 1; ++node) {
-      if (!at_cubic(nodes[node], value(0, node)))
+      if (!at_estimate(nodes[node], value(0, node)))
         return false;
       keep_rates(node);
+      keep_inputs(node);
     }
     std::copy_n(w.before.begin(), count, value(0, 0));
     if (starts_at_zero()) {
-      if (!at_cubic(just_after, w.values.data(), at_zero()))
+      if (!at_estimate(just_after, w.values.data(), at_zero()))
         return false;
       take_values_just_after();
+      keep_inputs(node_count);
     }
-    for (int k = 0; k < count; ++k)
+    for (int k = 0; k < count; ++k) {
       w.suspects[at(k)] = may_cross(k);
+      if (w.functions[at(k)].formula && !w.suspects[at(k)] && !search_formula(k, w.suspects[at(k)]))
+        return false;
+    }
     return refine();
   }
 
@@ -267,6 +324,45 @@ private:
   // determined again at its end.
   bool stays_overloaded(int k) {
     return f && k == f->margin_function() && *value(k, 0) < overload && *value(k, node_count - 1) < overload;
+  }
+
+  // points at which a formula is searched for crossings, at nodes and between them
+  FormulaPoint formula_point(int k, int node) {
+    const bool just = node == 0 && w.before[at(k)] == 0.0;
+    return {just ? just_after : nodes[node], *value(k, node),
+            w.inputs.data() + at(just ? node_count : node) * e->inputs.size()};
+  }
+  // Appends points between which a formula changes its sign once at most to w.points, up to crossing number `enough` of
+  // those that count. values_at(s): values of events, and their inputs. Returns its crossings; -1: it has failed.
+  template <class Look> double add_formula_points(int k, Look &&values_at, int enough) {
+    const auto look = [&](double s, double *inputs, double &g) {
+      if (!values_at(s))
+        return false;
+      std::copy(e->inputs.begin(), e->inputs.end(), inputs);
+      g = w.values[at(k)];
+      return true;
+    };
+    const auto counts = [&](double before, double after) { return passes(w.functions[at(k)], before, after); };
+    FormulaSearch search(i.m, *e, k - of_friction, w.formulas, look, counts);
+    for (int node = 0; node + 2 < node_count && !search.is_done(); node += 2)
+      if (!search.search(formula_point(k, node), formula_point(k, node + 1), formula_point(k, node + 2), enough,
+                         w.points))
+        return -1.0;
+    explored = search.explored;
+    return search.found / std::max(explored, same_root);
+  }
+  // a formula whose crossings before a fraction of the step may not all be known
+  void note_crowded(int k, double searched, double end) {
+    if (searched < end && e && e->crowded < 0)
+      e->crowded = k - of_friction, e->crowded_time = i.run.t + searched * h;
+  }
+  bool search_formula(int k, unsigned char &crosses) {
+    w.points.clear();
+    constexpr WantedFunctions wanted{false, Margin::none, true};
+    crosses = add_formula_points(k, [&](double s) { return at_estimate(s, w.values.data(), wanted); }, 1) > 0.0;
+    if (!crosses)
+      note_crowded(k, explored, 1.0);
+    return failure == Outcome::reached;
   }
 
   bool may_cross(int k) {
@@ -285,9 +381,11 @@ private:
       if (may_dip(k, node))
         return true;
     Point found;
-    for (int node = 1; node < node_count - 1; ++node)
-      if (nearly_touches(point(k, node - 1), point(k, node), point(k, node + 1), found))
+    for (int node = 1; node < node_count - 1; ++node) {
+      const Point a = point(k, node - 1), b = point(k, node), c = point(k, node + 1);
+      if (nearly_touches(a, b, c, found) || (by_accelerations() && comes_close(a, b, c)))
         return true;
+    }
     return false;
   }
 
@@ -299,7 +397,7 @@ private:
       for (int k = 1; k < parts; ++k) { // jittered, so that no periodic function is missed
         const double jitter = 0.4 * (0.6180339887498949 * k - std::floor(0.6180339887498949 * k) - 0.5);
         w.fine_fractions.push_back((k + jitter) / parts);
-        if (!at_cubic(w.fine_fractions.back(), w.values.data()))
+        if (!at_estimate(w.fine_fractions.back(), w.values.data()))
           return false;
         w.fine.insert(w.fine.end(), w.values.begin(), w.values.end());
       }
@@ -322,7 +420,7 @@ private:
     for (int k = 0; k < count; ++k) {
       if (!w.functions[at(k)].refined)
         continue;
-      list_points(k);
+      list_known_points(k);
       if (poorly_predicted(w.functions[at(k)].turn)) {
         any = true;
         w.is_fine[at(k)] = 1;
@@ -330,8 +428,25 @@ private:
     }
     return any;
   }
+  // Points between which a function changes its sign once at most. Returns how often a formula crosses zero.
+  double list_points(int k, double begin) {
+    const CrossingFunction &function = w.functions[at(k)];
+    if (function.formula) {
+      w.points.assign(1, {begin, *value(k, 0)});
+      constexpr WantedFunctions wanted{false, Margin::none, true};
+      return add_formula_points(
+          k, [&](double s) { return at_dense(s, w.values.data(), wanted); }, function.changes_run ? max_jumps + 1 : 0);
+    }
+    list_known_points(k);
+    w.points.front().s = begin;
+    if (function.convex)
+      add_closings(k);
+    if (!function.turn)
+      add_dips(k);
+    return 0.0;
+  }
   // points of a function at the finest nodes at which it is known
-  void list_points(int k) {
+  void list_known_points(int k) {
     w.points.clear();
     if (w.is_fine[at(k)])
       for (std::size_t j = 0; j < w.fine_fractions.size(); ++j)
@@ -381,6 +496,8 @@ private:
       if (!at_dense(nodes[node], value(0, node), suspects()))
         return failure;
       keep_rates(node);
+      if (suspects().events)
+        keep_inputs(node);
     }
     double begin = 0.0;
     if (starts_at_zero()) {
@@ -388,6 +505,7 @@ private:
       if (!at_dense(just_after, w.values.data(), at_zero()))
         return failure;
       take_values_just_after();
+      keep_inputs(node_count);
     }
     if (std::find(w.is_fine.begin(), w.is_fine.end(), 1) != w.is_fine.end() && !refine_dense())
       return failure;
@@ -454,17 +572,17 @@ private:
   // The first crossing of a function that changes the run, in w.roots; of others all up to a limit, in e->recorded.
   void find_roots(int k, double begin, double limit) {
     const CrossingFunction &function = w.functions[at(k)];
-    list_points(k);
-    w.points.front().s = begin;
-    if (function.convex)
-      add_closings(k);
-    if (!function.turn)
-      add_dips(k);
+    explored = 1.0;
+    double passings = list_points(k, begin);
+    if (failure != Outcome::reached)
+      return;
+    const double searched = explored;
     double low = w.points.front().g, high = low;
     for (const Point &each : w.points)
       low = std::min(low, each.g), high = std::max(high, each.g);
-    int jumps = 0, passings = 0;
-    for (std::size_t j = 0; j + 1 < w.points.size(); ++j)
+    int jumps = 0;
+    const bool ends = function.changes_run || function.formula; // points do not count all of its jumps
+    for (std::size_t j = 0; j + 1 < w.points.size() && !function.formula; ++j)
       passings += passes(function, w.points[j].g, w.points[j + 1].g);
     for (std::size_t j = 0; j + 1 < w.points.size() && failure == Outcome::reached; ++j) {
       const Point a = w.points[j], b = w.points[j + 1];
@@ -473,18 +591,20 @@ private:
       bool jump = false;
       const double s = root(k, a, b, jump_size * (high - low), jump);
       jumps += jump;
-      if (k >= of_friction && (jumps > max_jumps || (jump && function.changes_run && passings > max_jumps))) {
+      if (k >= of_friction && (jumps > max_jumps || (jump && ends && passings > max_jumps))) {
         noisy = true;
         e->noisy = k - of_friction, e->noise_time = i.run.t + s * h;
         return;
       }
       if (function.changes_run) {
         w.roots[at(k)] = s;
+        note_crowded(k, searched, s);
         return;
       }
       if (s <= limit)
         e->recorded.push_back({k - of_friction, s});
     }
+    note_crowded(k, searched, std::min(limit, 1.0));
   }
 
   // points at which the gap of a stop is closed between two nodes at which it is open

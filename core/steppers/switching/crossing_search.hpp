@@ -1,9 +1,10 @@
 // Zero crossings within a step: of the switching functions of friction and stops, and of events.
 //
-// The functions are evaluated at the end of the step and at inner points of a cubic interpolation. Where a sign
-// changes, or may change by a parabola through three neighbours, dense output is evaluated and the first crossing is
-// located to rounding. Where functions change so fast that points do not predict those between them, more points are
-// taken, with jittered spacing, so that no periodic function is missed.
+// The functions are evaluated at the end of the step and at inner points of a polynomial through both ends. Where a
+// sign changes, or may change by a parabola through three neighbours, dense output is evaluated and the first crossing
+// is located to rounding. Formulas of events are bounded between these points (steppers/switching/formula_search.hpp).
+// Where other functions change so fast that points do not predict those between them, more points are taken, with
+// jittered spacing, so that no periodic function is missed.
 //
 // Functions of friction (friction/switching_values.hpp) come first, those of events (events/event_values.hpp) follow.
 #pragma once

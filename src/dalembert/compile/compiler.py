@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
@@ -18,6 +16,7 @@ from ..connections.constraints.chains import KinematicChain
 from ..connections.constraints.ropes import Rope
 from ..connections.drives import Drive
 from ..errors import SingularityError
+from ..garbage_collection import paused_collection
 from ..system import System
 from ..system.topology import Forest, with_massless_links
 from .body_tables import flatten_bodies
@@ -112,20 +111,8 @@ def compile_system(origin: System) -> Compiled:
         If the data of a body are impossible, a joint that carries mass has a degree of freedom without inertia, or the
         shapes of a contact cannot touch.
     """
-    with _without_collection():
+    with paused_collection():
         return _compile(origin)
-
-
-@contextmanager
-def _without_collection() -> Iterator[None]:
-    """Pause the search for cyclic garbage: it takes a quarter of the time of large systems and finds nothing."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def _compile(origin: System) -> Compiled:

@@ -53,6 +53,7 @@ _BODY = ("mass", "com.x", "com.y", "com.z", *(f"inertia.{ij}" for ij in ("xx", "
 _BODY_UNITS = ("kg", "m", "m", "m", *["kg m2"] * 6)
 _ENDS = ("first", "second", "third", *(f"end_{k}" for k in range(4, 12)))
 _IDENTITY, _ZERO = np.eye(3), np.zeros(3)
+_IDENTITY_BYTES = _IDENTITY.tobytes()
 JOINT_DATA_FIELDS = ("lower", "upper", "static_friction", "restitution", "max_speed")
 
 
@@ -571,7 +572,8 @@ def _of_elements(forest: Forest, elements: ElementTables) -> dict[int, Expressio
 
 def _turn(rotation: Array) -> Array:
     """Return the rotation vector of a rotation; exactly zero for the identity."""
-    return _ZERO if (rotation == _IDENTITY).all() else rotation_vectors(rotation[None])[0]
+    identity = rotation.tobytes() == _IDENTITY_BYTES or (rotation == _IDENTITY).all()  # bytes first: it is common
+    return _ZERO if identity else rotation_vectors(rotation[None])[0]
 
 
 def _coordinate_unit(place: tuple[Connection, int]) -> str:

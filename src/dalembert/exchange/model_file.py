@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from .. import _core
 from ..arrays import Array
 from ..model import Conditions, State
-from ..simulation.branch_log import owner_of
 from ..simulation.friction.core_friction import CoreFriction
 from ..simulation.friction.friction import FrictionState
 from ..simulation.friction.friction_changes import MAX_STEP_WHILE_STUCK
@@ -91,11 +90,6 @@ def file_bytes(
     tables: dict[str, Any] = {name: rows for name, rows in model.compiled.tables.items() if len(rows)}
     tables |= {"parameters": conditions.parameters[:count]} if count else {}
     names = [*quantities, *outputs.quantities]
-    names += [
-        Quantity("event", f"switch[{k}]", meaning=f"switching function of {owner_of(model, k)}", place=k)
-        for k, (_, kind) in enumerate(model.switching_functions)
-        if kind == "sign"
-    ]
     rows = np.zeros(len(names), dtype=_NAME)
     for row, each in zip(rows, names, strict=True):
         row["kind"], row["place"], row["flags"] = KINDS.index(each.kind), each.place, each.flags

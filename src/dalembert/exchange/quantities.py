@@ -16,6 +16,7 @@ from ..model.conditions import is_angle, least_value, parameter_value
 from ..result import Motion, Output
 from ..result.outputs.linear_terms import LinearTerms, linear_terms
 from ..result.outputs.output import part_name
+from ..simulation.branch_log import owner_of
 from ..simulation.events.discontinuity_times import discontinuity_sources
 from ..simulation.friction.rows import friction_rows
 
@@ -151,13 +152,13 @@ def quantities(
             reason = _fixed(model, name, uses_friction) or ("it is an input" if name in taken else "")
             if reason:
                 raise ModelError("export", "parameter", name, reason)
-    return [
-        *coordinates,
-        *speeds,
-        *states,
-        *(_parameter(model, conditions, name, uses_friction) for name in own),
-        *chosen,
+    changeable = [_parameter(model, conditions, name) for name in own]
+    events = [
+        Quantity("event", f"switch[{k}]", meaning=f"switching function of {owner_of(model, k)}", place=k)
+        for k, (_, kind) in enumerate(model.switching_functions)
+        if kind in ("sign", "monitored")
     ]
+    return [*coordinates, *speeds, *states, *changeable, *chosen, *events]
 
 
 def _unique(names: Sequence[str], what: str) -> list[str]:
@@ -220,7 +221,7 @@ def _is_tunable(model: Model, name: str) -> bool:
     return place < model.n_element_parameters and name.rpartition(".")[0] in model.system.forces
 
 
-def _parameter(model: Model, conditions: Conditions, name: str, uses_friction: bool) -> Quantity:
+def _parameter(model: Model, conditions: Conditions, name: str) -> Quantity:
     place = model.parameter_names[name]
     flags = (COSINE if is_angle(model, name) else 0) | (TUNABLE if _is_tunable(model, name) else 0)
     least = least_value(model, name)
@@ -274,7 +275,7 @@ def _input(model: Model, conditions: Conditions, name: str, uses_friction: bool)
         reason = "only numbers of force elements may change during a run: make it a parameter"
     if reason:
         raise ModelError("export", "input", name, reason)
-    plain = _parameter(model, conditions, name, uses_friction)
+    plain = _parameter(model, conditions, name)
     return Quantity(
         "input", name, "", "number of an element", plain.place, plain.flags & COSINE, plain.value, plain.least
     )

@@ -107,6 +107,9 @@ def run_count(
     if len(set(sizes.values())) > 1:
         counts = ", ".join(f"{name} {count}" for name, count in sizes.items())
         raise ModelError("simulate", "number of runs", counts, "give states and parameters for the same number of runs")
+    if 0 in sizes.values():
+        remedy = f"give values for one run or more, of {', '.join(sizes)}"
+        raise ModelError("simulate", "number of runs", 0, remedy)
     return next(iter(sizes.values()), None)
 
 

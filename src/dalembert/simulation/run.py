@@ -244,6 +244,8 @@ class Run:
             self.pass_contact_failure()
             return
         if outcome != REACHED:
+            if self.event_handler.in_core:
+                self.event_handler.check_outputs(self)
             raise make_error(self, outcome)
         self.record_step(begins=True)
         if self.searches_events:

@@ -20,6 +20,7 @@ from .optimization.design_optimization import make_job
 from .optimization.design_variables import Variables
 from .optimization.evaluator import Evaluator
 from .optimization.objectives import Goal
+from .sweeps.cases import correlation_matrix
 from .sweeps.sweep import sweep
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ __all__ = ["Uncertainty", "uncertainty"]
 
 
 _ITEM = "uncertainty"
+N_RESAMPLES = 100  # of the bootstrap of Sobol indices
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -53,6 +55,8 @@ class Uncertainty(Answer):
         Sobol indices, if requested: of a parameter alone, and with its interactions.
     failed : int
     notes : list of str
+    confidence : dict of str to ((n,), (n,))
+        Half widths of 95 % confidence intervals of the Sobol indices `first` and `total`.
     """
 
     names: tuple[str, ...]
@@ -65,6 +69,7 @@ class Uncertainty(Answer):
     total: dict[str, Array]
     failed: int
     notes: list[str]
+    confidence: dict[str, tuple[Array, Array]] = field(default_factory=dict)
 
     def quantile(self, output: str, q: Any) -> Array:
         """Return quantiles of an output over the successful samples."""
@@ -133,6 +138,7 @@ def uncertainty(
     seed: int = 0,
     first_order: bool = True,
     sobol_indices: bool = False,
+    correlation: Mapping[tuple[str, str], float] | None = None,
     **settings: Any,
 ) -> Uncertainty:
     """Compute the distributions of outputs for parameters given by distributions.
@@ -152,7 +158,10 @@ def uncertainty(
     first_order : bool
         Whether variances are also computed from derivatives at the means, exact where `sensitivity` supports them.
     sobol_indices : bool
-        Whether Sobol indices are computed (extra ``uncertainty``).
+        Whether Sobol indices are computed (extra ``uncertainty``), with half the widths of their 95 % confidence
+        intervals by bootstrapping. They are defined for independent parameters.
+    correlation : dict of (name, name) to float
+        As in `sweep`. First-order variances take it into account: sigma^2 = g^T C g.
     settings
         Settings of the task, and ``workers``, ``client``, ``store`` of `sweep`.
 
@@ -179,18 +188,33 @@ def uncertainty(
     first: dict[str, Array] = {}
     total: dict[str, Array] = {}
     drawn: dict[Any, Any] = dict(over)
+    if sobol_indices and correlation:
+        remedy = "Sobol indices are defined for independent parameters: leave one of both out"
+        raise ModelError(_ITEM, "correlation", dict(correlation), remedy)
+    coupling = np.eye(len(names)) if not correlation else correlation_matrix(names, correlation)
+    widths: dict[str, tuple[Array, Array]] = {}
     if sobol_indices:
         rows = _saltelli(over, samples, seed)
         listed = {names if len(names) > 1 else names[0]: rows if len(names) > 1 else rows[:, 0]}
         found = sweep(system, listed, task=task, outputs=outputs, seed=seed, **settings)
         found = found.rename({", ".join(names): "sample"})
     else:
-        found = sweep(system, drawn, task=task, outputs=outputs, samples=samples, design=design, seed=seed, **settings)
+        found = sweep(
+            system,
+            drawn,
+            task=task,
+            outputs=outputs,
+            samples=samples,
+            design=design,
+            correlation=correlation,
+            seed=seed,
+            **settings,
+        )
     labels = [str(v) for v in found.data_vars if v not in ("status", "message") and found[v].dtype.kind in "fiu"]
     labels = [label for label in labels if label not in names]
     failed = int((found.status != "finished").sum())
     if sobol_indices:
-        first, total = _indices(found, labels, names, failed, notes)
+        first, total, widths = _indices(found, labels, names, failed, notes)
     if failed == found.sizes["sample"]:
         raise ModelError(_ITEM, "samples", failed, f"all of them failed, the first: {found.message.values.ravel()[0]}")
     mean = {label: np.asarray(np.nanmean(found[label].values, axis=0)) for label in labels}
@@ -198,8 +222,8 @@ def uncertainty(
     spread: dict[str, Array] = {}
     shares: dict[str, Array] = {}
     if first_order:
-        spread, shares = _first_order(system, over, outputs, task, settings, labels, notes)
-    return Uncertainty(names, found, mean, deviation, spread, shares, first, total, failed, notes)
+        spread, shares = _first_order(system, over, outputs, task, settings, labels, notes, coupling)
+    return Uncertainty(names, found, mean, deviation, spread, shares, first, total, failed, notes, widths)
 
 
 def _first_order(
@@ -210,6 +234,7 @@ def _first_order(
     settings: dict[str, Any],
     labels: list[str],
     notes: list[str],
+    coupling: Array,
 ) -> tuple[dict[str, Array], dict[str, Array]]:
     """Return first-order standard deviations and shares of variances; empty, with a note, if unavailable."""
     mean, sigma = (np.array([float(getattr(law, what)()) for law in over.values()]) for what in ("mean", "std"))
@@ -230,10 +255,11 @@ def _first_order(
     if by is None:
         notes.append(f"no first-order variances: {here.error or 'evaluations near the means fail'}")
         return {}, {}
-    variances = {label: (np.asarray(by[label]) * sigma) ** 2 for label in labels if label in by}
+    scaled = {label: np.asarray(by[label]) * sigma for label in labels if label in by}
+    variances = {label: g * (g @ coupling) for label, g in scaled.items()}  # the parts of g^T C g
     with np.errstate(invalid="ignore", divide="ignore"):
         shares = {label: v / v.sum(axis=-1, keepdims=True) for label, v in variances.items()}
-    return {label: np.sqrt(v.sum(axis=-1)) for label, v in variances.items()}, shares
+    return {label: np.sqrt(np.maximum(v.sum(axis=-1), 0.0)) for label, v in variances.items()}, shares
 
 
 def _problem(names: tuple[str, ...]) -> dict[str, Any]:
@@ -253,16 +279,19 @@ def _saltelli(over: Mapping[str, Any], samples: int, seed: int) -> Array:
 
 def _indices(
     found: Any, labels: list[str], names: tuple[str, ...], failed: int, notes: list[str]
-) -> tuple[dict[str, Array], dict[str, Array]]:
+) -> tuple[dict[str, Array], dict[str, Array], dict[str, tuple[Array, Array]]]:
     from SALib.analyze import sobol
 
     if failed:
         notes.append(f"no Sobol indices: {failed} samples failed, and the method requires all")
-        return {}, {}
-    first, total = {}, {}
+        return {}, {}, {}
+    first, total, widths = {}, {}, {}
     for label in labels:
         values = found[label].values
         if values.ndim == 1 and np.ptp(values) > 0:
-            analysis = sobol.analyze(_problem(names), values, calc_second_order=False, seed=0, num_resamples=2)
+            analysis = sobol.analyze(
+                _problem(names), values, calc_second_order=False, seed=0, num_resamples=N_RESAMPLES
+            )
             first[label], total[label] = np.asarray(analysis["S1"]), np.asarray(analysis["ST"])
-    return first, total
+            widths[label] = np.asarray(analysis["S1_conf"]), np.asarray(analysis["ST_conf"])
+    return first, total, widths

@@ -388,3 +388,30 @@ def test_pulleys_that_meet_in_a_run_are_named() -> None:
     short = da.BeltDrive([da.Pulley(0.1), da.Pulley(0.2)], 1e3, 0.5)
     with pytest.raises(da.DalembertError, match="more than twice its unloaded length"):
         da.simulate(drive(short, 0.5), 0.1)
+
+
+def test_a_load_swings_out_of_the_plane_of_its_sheave() -> None:
+    """As a pendulum of the length of its rope, without change of energy."""
+    s = da.System("swing", gravity=(0, -G, 0))
+    load, sheave = (s.body(name, mass=10.0, inertia=(0.1, 0.1, 0.1)) for name in ("load", "sheave"))
+    s.connect("free", da.Free(), s.ground, load)
+    s.connect("pin", da.Revolute("z"), s.ground, sheave)
+    s.connect("hold", da.JointSpring(500.0, 1.0), "pin")
+    rope = da.PulleyRope([da.Pulley(0.1), "point"], 1e5, tension=10.0 * G, positions=[(0, 0), (-0.1, -2)])
+    s.connect("rope", rope, s.ground, sheave, load)
+    s.place("load", position=(-0.1, -2, 0), velocity=(0, 0, 0.1))
+    result = da.simulate(s, 2.0)
+    swing = result["load.position"][:, 2]
+    assert swing.max() == pytest.approx(0.1 / math.sqrt(G / 2.0), rel=5e-3)
+    assert abs(result["energy.balance"]).max() < 1e-8
+
+
+def test_belts_in_simd_batches_have_the_bits_of_single_states() -> None:
+    belt = da.BeltDrive(
+        [da.Pulley(0.05, friction=0.3), da.Pulley(0.1)], 1e5, tension=300.0, positions=[(0, 0), (0.5, 0)]
+    )
+    model = drive(belt, 0.5).compile()
+    draw = np.random.default_rng(1)
+    q, v, x = (draw.normal(size=(13, n)) * size for n, size in ((2, 1.0), (2, 10.0), (model.nx, 1e-3)))
+    single = [model.forward_dynamics(q[k], v[k], x=x[k]) for k in range(13)]
+    assert np.array_equal(model.forward_dynamics(q, v, x=x), single)

@@ -14,21 +14,25 @@ from .built_in import (
     SpringDamper,
     TorsionSpring,
 )
+from .cam_contacts import CamContact
 from .compounds import Compound
 from .contacts import CylinderPlaneContact, PointPlaneContact, SpherePlaneContact, SphereSphereContact
 from .element import Element, SignalBlock
 from .fields import Drag, Field, InverseSquare
 from .friction import CoulombFriction, JointFriction, LuGreFriction, StribeckFriction
-from .gears import GearMesh
-from .linear_systems import StateSpace, TransferFunction
+from .intermittent import GenevaContact, Ratchet
 from .lubrication import JournalBearing, TractionFilm
 from .machines import (
+    BevelMesh,
+    GearMesh,
     GearMotor,
     HydraulicSupply,
     PIDController,
     PneumaticCylinder,
     ProportionalValve,
     StateFeedback,
+    StateSpace,
+    TransferFunction,
 )
 from .muscles import MillardMuscle
 from .paths import AlongPath, WrapCylinder, WrapSphere
@@ -44,10 +48,12 @@ __all__ = [
     "AlongPath",
     "BeamElement",
     "BeltDrive",
+    "BevelMesh",
     "BrushTyre",
     "BumpStop",
     "Bushing",
     "Cable",
+    "CamContact",
     "ChainDrive",
     "Compound",
     "CoulombFriction",
@@ -65,6 +71,7 @@ __all__ = [
     "GearMesh",
     "GearMotor",
     "GeneralizedMaxwell",
+    "GenevaContact",
     "HillMuscle",
     "HydraulicCylinder",
     "HydraulicSpring",
@@ -89,6 +96,7 @@ __all__ = [
     "ProportionalValve",
     "Pulley",
     "PulleyRope",
+    "Ratchet",
     "Reaction",
     "Road",
     "Sensor",

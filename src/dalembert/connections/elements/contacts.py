@@ -36,6 +36,7 @@ __all__ = [
     "SpherePlaneContact",
     "SphereSphereContact",
     "contact_depth",
+    "contact_dissipation",
 ]
 
 _PUSH = "stiffness*d**exponent*max(1 + 1.5*dissipation*rate, 0)"
@@ -82,7 +83,7 @@ class PointPlaneContact(Element):
         restitution: float | None = None,
         at_speed: float = 1.0,
     ) -> None:
-        dissipation = _dissipation(self.kind, dissipation, restitution, at_speed)
+        dissipation = contact_dissipation(self.kind, dissipation, restitution, at_speed)
         numbers = _numbers(self.kind, stiffness, dissipation, exponent, friction, slip_speed, tangential_stiffness)
         parts = {
             "d": "max(-z, 0)",
@@ -138,7 +139,7 @@ class SpherePlaneContact(Element):
         restitution: float | None = None,
         at_speed: float = 1.0,
     ) -> None:
-        dissipation = _dissipation(self.kind, dissipation, restitution, at_speed)
+        dissipation = contact_dissipation(self.kind, dissipation, restitution, at_speed)
         numbers = _numbers(self.kind, stiffness, dissipation, exponent, friction, slip_speed, tangential_stiffness)
         numbers |= positive(self.kind, radius=radius)
         parts = {
@@ -218,7 +219,7 @@ class CylinderPlaneContact(Element):
         restitution: float | None = None,
         at_speed: float = 1.0,
     ) -> None:
-        dissipation = _dissipation(self.kind, dissipation, restitution, at_speed)
+        dissipation = contact_dissipation(self.kind, dissipation, restitution, at_speed)
         numbers = _numbers(self.kind, stiffness, dissipation, exponent, friction, slip_speed, tangential_stiffness)
         numbers |= positive(self.kind, length=length, radius=radius)
         parts = {
@@ -292,7 +293,7 @@ class SphereSphereContact(Element):
         restitution: float | None = None,
         at_speed: float = 1.0,
     ) -> None:
-        dissipation = _dissipation(self.kind, dissipation, restitution, at_speed)
+        dissipation = contact_dissipation(self.kind, dissipation, restitution, at_speed)
         numbers = _numbers(self.kind, stiffness, dissipation, exponent, friction, slip_speed, tangential_stiffness)
         numbers |= positive(self.kind, radius_1=radius_1, radius_2=radius_2)
         parts = {
@@ -329,7 +330,7 @@ class SphereSphereContact(Element):
         )
 
 
-def _dissipation(item: str, dissipation: float, restitution: float | None, at_speed: float) -> float:
+def contact_dissipation(item: str, dissipation: float, restitution: float | None, at_speed: float) -> float:
     """Return the dissipation, s/m, of a contact that is given by it or by its restitution."""
     speed = positive(item, at_speed=at_speed)["at_speed"]
     if restitution is None:

@@ -357,7 +357,7 @@ class BeltDrive(_OverPulleys):
     >>> pulleys = [da.Pulley(0.05, friction=0.3), da.Pulley(0.1, friction=0.3)]
     >>> belt = da.BeltDrive(pulleys, 1e5, tension=200.0, positions=[(0, 0), (0.4, 0)])
     >>> round(belt.parameters["length"], 6)  # 2 sqrt(C^2 - d^2) + pi (R + r) + 2 d asin(d/C), less 0.2 %
-    1.27495
+    1.274947
     """
 
     def __init__(

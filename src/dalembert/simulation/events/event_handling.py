@@ -47,6 +47,8 @@ class EventHandler:
         Values of the event functions at the time reached.
     ignored : set of int
         Events with noisy outputs.
+    crowded : set of int
+        Events that may occur more often in a step than they were looked for.
     restarted : bool
         True if the run was restarted at an event of the last steps.
     in_core : bool
@@ -60,6 +62,7 @@ class EventHandler:
         self.functions = EventFunctions(request.conditions.model, [*given.events, *jumps]) if jumps else given
         self.g = np.zeros(len(self.functions.events))
         self.ignored: set[int] = set()
+        self.crowded: set[int] = set()
         self.restarted = self.searching = self.in_core = False
         self._replayed: dict[tuple[Conditions, int, int], tuple[Conditions, str]] = {}
         self._total_energy: TotalEnergy | None = None
@@ -115,6 +118,17 @@ class EventHandler:
                 message = self._replay(run, number, t, bits)
             run.events.append(EventRecord(event.name, t, q, v, x, energy, message, lost))
         self.check_outputs(run)
+        self._note_crowded(run)
+
+    def _note_crowded(self, run: Run) -> None:
+        number, t = run.integrator.crowded_event()
+        if number < 0 or number in self.crowded:
+            return
+        self.crowded.add(number)
+        run.notes.append(
+            f"event {self.functions.events[number].name!r}: its formula varies so fast that not all of a step was "
+            f"searched, first after t = {t:.6g} s: occurrences may be missing; max_step limits steps"
+        )
 
     def _replay(self, run: Run, number: int, t: float, acted: int) -> str:
         """Follow the actions of an event that the integrator has applied; return what they did."""

@@ -49,6 +49,10 @@ class Event:
     An output that starts at the value does not pass it. Simultaneous events act in the given order. An event without
     an action that is not terminal is recorded only: steps are those of a run without it.
 
+    Formulas are bounded along a step by interval arithmetic, so that crossings that take a small part of it are found,
+    in all methods but SciPy's and SUNDIALS's. Functions are known at some points of a step only: where an output passes
+    the value and returns within a small part of a step, describe it by a formula, or limit ``max_step``.
+
     Examples
     --------
     >>> import dalembert as da

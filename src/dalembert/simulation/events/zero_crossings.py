@@ -31,6 +31,7 @@ CUBIC = np.array([[0, 0, 0, 0, 1, 0], [0, 1, 0, 6, -4, -2], [3, -2, -1, -6, 3, 3
 MAX_NODES = 4096  # in a step, where outputs change fast
 INTERPOLATION_TOL = 0.1  # of the range in a step: allowed distance of a point from the line through its neighbours
 RELEVANT_RANGE = 3.0  # ranges: outputs further away from their value are not refined
+ESTIMATE_TOL = 0.05  # of the change between nodes: values this close to zero are looked at by dense output
 MAX_SURPRISE_FRACTION = 0.2  # of the points: if more are poorly predicted, points are added
 JUST_AFTER = 1e-6  # fraction of a step that gives the sign of an output that starts at its value
 MAX_EXTREMUM_POINTS = 8  # added where an output nearly touches its value
@@ -241,7 +242,10 @@ def _suspects(nodes: Array) -> BoolArray:
     triples = [[k - 1, k, k + 1] for k in range(1, len(NODES) - 1)]
     place, value = _vertex(NODES[triples].T, np.moveaxis(nodes[..., triples], -1, 0))
     near = ~np.isnan(place) & (value * signs[..., 1:-1] < 0.25 * np.abs(nodes[..., 1:-1]))
-    return suspects | near.any(axis=-1)
+    size = np.abs(nodes)
+    rises = size[..., :-2] - size[..., 1:-1], size[..., 2:] - size[..., 1:-1]  # from the nodes to their neighbours
+    lowest = (np.minimum(*rises) >= 0.0) & (size[..., 1:-1] < ESTIMATE_TOL * np.maximum(*rises))
+    return suspects | near.any(axis=-1) | lowest.any(axis=-1)
 
 
 def _finer(run: Run, steps: Steps, nodes: Array) -> dict[int, tuple[Array, Array]]:

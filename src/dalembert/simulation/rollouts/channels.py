@@ -77,6 +77,8 @@ def control_channels(
         names, values = _by_name(model, controls)
     else:
         names, values = _by_column(model, controls, inputs)
+    if values.ndim == 3 and not len(values):
+        raise ModelError("rollout", "number of runs", 0, "give controls for one run or more")
     repeated = {name for name in names if names.count(name) > 1}
     if repeated:
         raise ModelError("rollout", "controls", sorted(repeated), "give each velocity and each input once")
@@ -111,7 +113,7 @@ def _by_name(model: Model, controls: Mapping[str, ArrayLike]) -> tuple[list[str]
     counts = {name: len(array) for name, array in columns.items() if array.ndim == 3}
     if len(set(counts.values()) - {1}) > 1:
         raise ModelError("rollout", "numbers of runs", counts, "give controls for the same number of runs, or for one")
-    shape = (max(counts.values()),) if counts else ()
+    shape = (0 if 0 in counts.values() else max(counts.values()),) if counts else ()
     rows = next(iter(lengths.values()))
     parts = [np.broadcast_to(array, (*shape, rows, array.shape[-1])) for array in columns.values()]
     return names, np.concatenate(parts, axis=-1)

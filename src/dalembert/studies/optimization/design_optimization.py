@@ -14,12 +14,13 @@ from ...model import Model, as_model
 from ...system import System
 from ..sweeps.cases import Case
 from ..sweeps.jobs import TASKS, Job, sorted_names
-from ..sweeps.recorded_outputs import as_readings
+from ..sweeps.recorded_outputs import as_readings, is_reduction
 from .design_variables import Variables, make_variables, spread
 from .evaluator import Evaluator
 from .multistart import searches
 from .objectives import as_goals
 from .optimum import Optimum
+from .scatter import make_scatter
 from .solvers import check_method
 
 __all__ = ["check_names", "make_job", "optimize"]
@@ -46,6 +47,9 @@ def optimize(
     gradient: str = "auto",
     tolerance: float = 1e-8,
     max_iterations: int = 200,
+    scatter: Mapping[str, Any] | None = None,
+    samples: int = 32,
+    measure: str | Mapping[str, str] = "mean",
     **settings: Any,
 ) -> Optimum:
     """Optimize design variables within bounds and under constraints.
@@ -53,9 +57,10 @@ def optimize(
     Parameters
     ----------
     system : System, Model, or function of a Case that returns a System
-    over : dict of name to (lower, upper)
+    over : dict of name to (lower, upper), range or set
         Design variables: parameters of the system, start values, or names that a function reads from its case, as in
-        `sweep`. None for no bound.
+        `sweep`. None for no bound. ``range(2, 9)`` for integers, ``{0.01, 0.016, 0.025}`` for discrete values, which
+        are searched by ``"differential_evolution"``.
     minimize, maximize : label of an output, output, or function of a dict
         Give exactly one. An output as in `outputs`, or a function of a dict that has all outputs and variables by name.
         An array stands for the sum of its squares.
@@ -85,6 +90,14 @@ def optimize(
         Relative tolerance of the objective.
     max_iterations : int
         Maximum iterations of one search.
+    scatter : dict of name to distribution of ``scipy.stats``
+        For robust and reliable designs: random deviations, added to design variables of these names, and random values
+        of other parameters. Outputs are then statistics over them; derivatives are differences.
+    samples : int
+        Number of samples of the scatter, the same standard ones at every design.
+    measure : str, or dict of output to str
+        Statistic of an output: ``"mean"``, ``"mean + 3 std"``, ``"std"``, ``"min"``, ``"max"``, ``"quantile 0.99"``
+        (bounds of which are constraints of reliability).
     settings
         Settings of the task: ``t_end=2.0``. Runs have 101 output times and ``rtol=1e-9`` by default.
 
@@ -117,9 +130,18 @@ def optimize(
     free = not any(job.readings for job in jobs)  # results of a function have labels of their own
     known = (*labels, *variables.names, *(_named(wanted, subject_to) if free else ()))
     goal, constraints = as_goals(_ITEM, known, wanted, subject_to)
+    if variables.discrete.any():
+        if method not in ("auto", "differential_evolution"):
+            remedy = "integer and discrete variables need 'differential_evolution'; da.pareto has genetic searches"
+            raise ModelError(_ITEM, "method", method, remedy)
+        method = "differential_evolution"
     check_method(_ITEM, method, bool(constraints))
     one_of(_ITEM, "gradient", gradient, ("auto", "exact", "differences"))
     evaluator = Evaluator(jobs, variables, goal, constraints, 1.0 if maximize is None else -1.0, gradient)
+    own_names = model if all(isinstance(job.task, str) for job in jobs) else None  # a user task reads any name
+    evaluator.scatter = make_scatter(_ITEM, scatter, samples, measure, int(seed), variables.names, own_names)
+    if evaluator.scatter is not None and gradient == "exact":
+        raise ModelError(_ITEM, "gradient", gradient, "statistics have no exact derivatives: use 'auto'")
     points = spread(_ITEM, variables, starts, seed)
     return searches(evaluator, points, method, float(tolerance), int(max_iterations), int(seed), model)
 
@@ -168,7 +190,10 @@ def _jobs(system: Any, task: Any, outputs: Any, minimize: Any, maximize: Any, se
         if not isinstance(outputs, Mapping) or set(outputs) != set(task):
             raise ModelError(_ITEM, "outputs", outputs, "give those of each task, by the names of the tasks")
         return [make_job(source, name, outputs[name], dict(given)) for name, given in task.items()]
-    if isinstance(wanted, (tuple, list)):  # (name, reduction)
+    if isinstance(wanted, (tuple, list)):
+        if not (len(wanted) == 2 and is_reduction(wanted[1])):
+            remedy = "it is one objective, an output or a function: da.pareto takes several"
+            raise ModelError(_ITEM, "minimize" if maximize is None else "maximize", list(wanted), remedy)
         outputs = {" ".join(map(str, wanted)): tuple(wanted), **_as_dict(outputs)}
     elif outputs is None and isinstance(wanted, str) and not callable(task):
         outputs = [wanted]

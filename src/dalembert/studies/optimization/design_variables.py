@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays import Array
+from ...arrays import Array, BoolArray
 from ...checks import whole_number
 from ...errors import ModelError
 from ...model import Model
@@ -31,6 +31,8 @@ class Variables:
         Initial values of the first search.
     scale : (n,)
         Typical magnitude of a change, for scaling: the width of the bounds, or the size of the value.
+    choices : tuple, (n,)
+        Values of integer and discrete variables, which are represented by an index; None for real ones.
     """
 
     names: tuple[str, ...]
@@ -38,13 +40,37 @@ class Variables:
     upper: Array
     start: Array
     scale: Array
+    choices: tuple[tuple[Any, ...] | None, ...] = ()
+
+    @property
+    def discrete(self) -> BoolArray:
+        """Which variables have listed values, (n,); theirs is the index of the value."""
+        found = [bool(self.choices) and self.choices[k] is not None for k in range(len(self.names))]
+        return np.array(found, dtype=bool)
 
     def __len__(self) -> int:
         return len(self.names)
 
-    def named(self, x: Array) -> dict[str, float]:
+    def named(self, x: Array) -> dict[str, Any]:
         """Return values (n,) by name."""
-        return dict(zip(self.names, map(float, x), strict=True))
+        found: dict[str, Any] = dict(zip(self.names, map(float, x), strict=True))
+        for name, listed in zip(self.names, self.choices, strict=False):
+            if listed is not None:
+                found[name] = listed[min(len(listed) - 1, max(0, round(found[name])))]
+        return found
+
+    def position(self, values: Mapping[str, Any]) -> Array:
+        """Return the point (n,) of values by name."""
+        listed = self.choices or (None,) * len(self)
+        pairs = zip(self.names, listed, strict=True)
+        return np.array([values[name] if own is None else own.index(values[name]) for name, own in pairs], dtype=float)
+
+    def of_unit_cube(self, u: Array) -> Array:
+        """Return the point (n,) of coordinates within the bounds, 0 to 1; listed values have equal parts."""
+        inner = np.clip(u, 0.0, 1.0)
+        counts = self.upper - self.lower + 1.0
+        index = np.minimum(np.floor(inner * counts), counts - 1.0)
+        return np.asarray(np.where(self.discrete, index, self.lower + inner * (self.upper - self.lower)))
 
     def to_unit(self, x: Array) -> Array:
         """Return scaled values: differences from the start in units of the scale."""
@@ -52,7 +78,8 @@ class Variables:
 
     def from_unit(self, z: Array) -> Array:
         """Return unscaled values, clipped to the bounds."""
-        return np.asarray(np.clip(self.start + self.scale * np.asarray(z, dtype=float), self.lower, self.upper))
+        x = np.clip(self.start + self.scale * np.asarray(z, dtype=float), self.lower, self.upper)
+        return np.asarray(np.where(self.discrete, np.round(x), x))
 
 
 def make_variables(item: str, over: Any, start: Mapping[str, float] | None, model: Model | None) -> Variables:
@@ -65,14 +92,54 @@ def make_variables(item: str, over: Any, start: Mapping[str, float] | None, mode
     for name in over:
         if not isinstance(name, str) or not name:
             raise ModelError(item, "over", name, "use strings as names")
-    rows = [as_bounds(item, f"bounds of {name!r}", given) for name, given in over.items()]
+    choices = [_listed(item, name, given) for name, given in over.items()]
+    rows = [
+        as_bounds(item, f"bounds of {name!r}", given) if listed is None else (0.0, len(listed) - 1.0)
+        for (name, given), listed in zip(over.items(), choices, strict=True)
+    ]
     lower, upper = (np.array(column) for column in zip(*rows, strict=True))
     begin = np.array(
-        [_start(item, name, low, high, start or {}, model) for name, (low, high) in zip(over, rows, strict=True)]
+        [
+            _start(item, name, low, high, start or {}, model)
+            if listed is None
+            else _first_choice(item, name, listed, start or {}, model)
+            for name, (low, high), listed in zip(over, rows, choices, strict=True)
+        ]
     )
     width = upper - lower
     size = np.where(np.abs(begin) > 0, np.abs(begin), 1.0)
-    return Variables(tuple(over), lower, upper, begin, np.where(np.isfinite(width) & (width > 0), width, size))
+    scale = np.where(np.isfinite(width) & (width > 0), width, size)
+    if not any(choices):
+        return Variables(tuple(over), lower, upper, begin, scale)
+    scale = np.where([listed is not None for listed in choices], 1.0, scale)
+    return Variables(tuple(over), lower, upper, begin, scale, tuple(choices))
+
+
+def _listed(item: str, name: str, given: Any) -> tuple[Any, ...] | None:
+    """Return the values of an integer or discrete variable; None for a real one."""
+    if not isinstance(given, (range, set, frozenset)):
+        return None
+    if not given:
+        raise ModelError(item, f"values of {name!r}", given, "give one value at least")
+    try:
+        return tuple(sorted(given))
+    except TypeError:
+        return tuple(sorted(given, key=repr))
+
+
+def _first_choice(
+    item: str, name: str, listed: tuple[Any, ...], start: Mapping[str, Any], model: Model | None
+) -> float:
+    """Return the index of the start: given by the user, else the value of the model, else the middle."""
+    if name in start:
+        if start[name] not in listed:
+            raise ModelError(item, f"start of {name!r}", start[name], f"it is none of {', '.join(map(repr, listed))}")
+        return float(listed.index(start[name]))
+    if model is not None and name in model.parameter_names:
+        value = float(parameter_value(model, name, model.parameters))
+        if value in listed:
+            return float(listed.index(value))
+    return float((len(listed) - 1) // 2)
 
 
 def as_bounds(

@@ -16,6 +16,7 @@ from ..sweeps.cases import Cases
 from ..sweeps.jobs import Job
 from .design_variables import Variables
 from .objectives import Goal, slopes
+from .scatter import Scatter
 
 __all__ = ["Evaluation", "EvaluationRecord", "Evaluator"]
 
@@ -75,6 +76,8 @@ class Evaluator:
     notes : list of str
     aside : set of str
         Variables of the objective only, which no job takes.
+    scatter : Scatter or None
+        Random deviations, over which outputs are reduced to statistics.
     """
 
     jobs: Sequence[Job]
@@ -90,6 +93,7 @@ class Evaluator:
     kinds: dict[int, str] = field(default_factory=dict)
     seen: Callable[[Evaluation], None] | None = None
     aside: frozenset[str] = frozenset()
+    scatter: Scatter | None = None
     _last: dict[bytes, Evaluation] = field(default_factory=dict)
 
     def at(self, x: Array) -> Evaluation:
@@ -124,8 +128,14 @@ class Evaluator:
                 return Evaluation(x, outputs, np.zeros(0), [], f"{goal.label!r} is {what}")
         return Evaluation(x, outputs, objective, constraints)
 
+    def outputs(self, points: Sequence[Array]) -> list[tuple[dict[str, Array], str]]:
+        """Return outputs and error message at each of the points, (B, n)."""
+        return self._outputs(np.array(points))
+
     def _outputs(self, points: Array) -> list[tuple[dict[str, Array], str]]:
         """Return outputs and error message at each of the points (B, n), as an ensemble where the task supports it."""
+        if self.scatter is not None:
+            return self._statistics(points, self.scatter)
         named = [self.variables.named(x) for x in points]
         found: list[tuple[dict[str, Array], str]] = [
             ({name: np.asarray(value) for name, value in values.items()}, "") for values in named
@@ -140,6 +150,29 @@ class Evaluator:
                 elif not found[row][1]:
                     values = {label: np.asarray(c.values[row]) for label, c in block.columns.items()}
                     found[row][0].update(values)
+        return found
+
+    def _statistics(self, points: Array, scatter: Scatter) -> list[tuple[dict[str, Array], str]]:
+        """Return statistics of outputs over the scatter of each of the points, (B, n)."""
+        count = len(scatter)
+        found: list[tuple[dict[str, Array], str]] = []
+        designs = [self.variables.named(x) for x in points]
+        rows = [row for design in designs for row in scatter.cases(design)]
+        columns: list[tuple[dict[str, Array], str]] = [({}, "") for _ in rows]
+        for job in self.jobs:
+            block = job.run(Cases.of(rows))
+            self.runs += len(rows)
+            for k, error in zip(block.numbers, block.errors, strict=True):
+                values = {label: np.asarray(c.values[k]) for label, c in block.columns.items()}
+                columns[k] = ({**columns[k][0], **values}, columns[k][1] or error)
+        for k, design in enumerate(designs):
+            mine = columns[k * count : (k + 1) * count]
+            failed = [error for _, error in mine if error]
+            if failed:
+                found.append(({}, f"{len(failed)} of {count} samples of the scatter fail: {failed[0]}"))
+                continue
+            own = {name: np.asarray(value) for name, value in design.items()}
+            found.append(({**own, **scatter.reduced([values for values, _ in mine])}, ""))
         return found
 
     def slopes(self, x: Array) -> tuple[Array, list[Array]] | None:
@@ -173,7 +206,7 @@ class Evaluator:
         return by
 
     def _may_be_exact(self, number: int) -> bool:
-        return self.gradient != "differences" and self.kinds.get(number) != "differences"
+        return self.scatter is None and self.gradient != "differences" and self.kinds.get(number) != "differences"
 
     def _exact(self, number: int, job: Job, x: Array) -> dict[str, Array] | None:
         """Return exact derivatives, (..., n) by label; None, with a note, if unavailable."""
@@ -216,7 +249,7 @@ class Evaluator:
     def _differences(self, job: Job, x: Array, here: Evaluation) -> dict[str, Array] | None:
         """Return derivatives by central differences, at bounds by one-sided differences of the same order."""
         self.kinds.setdefault(self.jobs.index(job), "differences")
-        own = Evaluator([job], self.variables, self.goal, [], aside=self.aside)
+        own = Evaluator([job], self.variables, self.goal, [], aside=self.aside, scatter=self.scatter)
         low, high = self.variables.lower, self.variables.upper
         steps = _STEPS.get(str(job.task), DIFFERENCE_STEP) * np.maximum(np.abs(x), 0.1 * self.variables.scale)
         stencils = [_stencil(x[k], h, low[k], high[k]) for k, h in enumerate(steps)]

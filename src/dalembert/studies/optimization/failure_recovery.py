@@ -44,6 +44,7 @@ class GuardedProgram:
             high,
             self.residuals if squares else None,
             self.slopes if squares else None,
+            integral=v.discrete if v.discrete.any() else None,
         )
 
     def _at(self, z: Array) -> Evaluation:

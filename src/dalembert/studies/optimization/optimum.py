@@ -110,7 +110,7 @@ class Optimum(Answer):
         return self.variables.names
 
     @property
-    def values(self) -> dict[str, float]:
+    def values(self) -> dict[str, Any]:
         """Design variables by name, usable as ``parameters``."""
         return self.variables.named(self.x)
 
@@ -162,7 +162,10 @@ class Optimum(Answer):
         return self.status == "optimal"
 
     def _headline(self) -> str:
-        values = list_text(f"{name} {value:.4g}" for name, value in self.values.items())
+        values = list_text(
+            f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}"
+            for name, value in self.values.items()
+        )
         return f"{self.status}, objective {self.objective:.6g} at {values}"
 
     def to_xarray(self) -> xarray.Dataset:
@@ -173,7 +176,12 @@ class Optimum(Answer):
         v = self.variables
         wide = max(len(name) for name in (*self.names, *(g.label for g in self.constraints), "objective"))
         lines = [f"{self.status}: {self.message}", f"{'objective':{wide}}  {self.objective:>13.6g}"]
-        for name, x, low, high, size in zip(self.names, self.x, v.lower, v.upper, v.scale, strict=True):
+        for name, x, low, high, size, listed in zip(
+            self.names, self.x, v.lower, v.upper, v.scale, v.discrete, strict=True
+        ):
+            if listed:
+                lines.append(f"{name:{wide}}  {self.values[name]!s:>13}")
+                continue
             edge = "lower" if x - low <= FEASIBLE_TOL * size else "upper" if high - x <= FEASIBLE_TOL * size else ""
             at = f"at its {edge} bound" if edge else ""
             lines.append(f"{name:{wide}}  {x:>13.6g}  {_span(low, high)}  {at}".rstrip())

@@ -50,6 +50,8 @@ class NonlinearProgram:
         Given if f is a sum of squares.
     curvature : function of z (n,), sigma, by (m,) to a sparse (n, n) matrix, or None
         Upper triangle of the second derivatives of sigma f + by . g, with the same pattern everywhere.
+    integral : (n,) or None
+        Whether a variable is an integer; for ``"differential_evolution"`` only.
     """
 
     value: Callable[[Array], float]
@@ -63,6 +65,7 @@ class NonlinearProgram:
     residuals: Callable[[Array], Array] | None = None
     slopes: Callable[[Array], Array] | None = None
     curvature: Callable[[Array, float, Array], Any] | None = None
+    integral: BoolArray | None = None
 
 
 @dataclass(frozen=True)
@@ -219,6 +222,7 @@ def _evolution(program: NonlinearProgram, z: Array, tolerance: float, most: int,
         maxiter=most,
         polish=False,
         x0=z,
+        integrality=program.integral,
     )
     return SolverResult(np.asarray(found.x), bool(found.success), str(found.message), int(found.nit))
 

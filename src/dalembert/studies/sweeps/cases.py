@@ -15,7 +15,7 @@ from ...arrays import Array, IndexArray
 from ...checks import whole_number
 from ...errors import ModelError
 
-__all__ = ["Axis", "Case", "Cases", "Design", "make_design"]
+__all__ = ["Axis", "Case", "Cases", "Design", "correlation_matrix", "make_design"]
 
 SAMPLE = "sample"  # axis of all samples drawn from distributions
 QUANTILE_MARGIN = 1e-12  # of probabilities; at 0 and 1 quantiles may be infinite
@@ -158,7 +158,13 @@ class Design:
         return self.cases([number])[0]
 
 
-def make_design(over: Mapping[Any, Any], samples: int | None, design: str, seed: int) -> Design:
+def make_design(
+    over: Mapping[Any, Any],
+    samples: int | None,
+    design: str,
+    seed: int,
+    correlation: Mapping[tuple[str, str], float] | None = None,
+) -> Design:
     """Return the cases from user arguments; see `sweep`."""
     if not isinstance(over, Mapping) or not over:
         raise ModelError("sweep", "over", over, "give a dict of name to values, {'k.stiffness': [100.0, 200.0]}")
@@ -172,7 +178,9 @@ def make_design(over: Mapping[Any, Any], samples: int | None, design: str, seed:
         raise ModelError("sweep", "samples", samples, "nothing is drawn: give distributions of scipy.stats in `over`")
     axes = [_listed(key, value) for key, value in over.items() if key not in drawn]
     if drawn:
-        axes.insert(0, Axis(SAMPLE, _draws(drawn, samples, design, seed)))
+        axes.insert(0, Axis(SAMPLE, _draws(drawn, samples, design, seed, correlation)))
+    elif correlation:
+        raise ModelError("sweep", "correlation", dict(correlation), "nothing is drawn: give distributions in `over`")
     made = Design(tuple(axes), seed)
     twice = {name for name in made.names if made.names.count(name) > 1}
     if twice:
@@ -209,7 +217,9 @@ def _listed(key: Any, given: Any) -> Axis:
     return Axis(", ".join(names), columns)
 
 
-def _draws(drawn: Mapping[Any, Any], samples: Any, design: str, seed: int) -> dict[str, Sequence[Any]]:
+def _draws(
+    drawn: Mapping[Any, Any], samples: Any, design: str, seed: int, correlation: Mapping[tuple[str, str], float] | None
+) -> dict[str, Sequence[Any]]:
     """Draw samples from distributions, a column for each name, in the order of the names."""
     samples = whole_number(samples, item="sweep", field="samples")
     single = [key for key, value in drawn.items() if hasattr(value, "ppf")]
@@ -217,6 +227,8 @@ def _draws(drawn: Mapping[Any, Any], samples: Any, design: str, seed: int) -> di
         if not isinstance(key, str):
             raise ModelError("sweep", "over", key, "a distribution of one number goes with one name")
     parts = _parts(len(single), samples, design, seed)
+    if correlation:
+        parts = _coupled(parts, [str(key) for key in single], correlation)
     columns: dict[str, Sequence[Any]] = {}
     for k, (key, law) in enumerate(drawn.items()):
         if key in single:
@@ -233,8 +245,44 @@ def _draws(drawn: Mapping[Any, Any], samples: Any, design: str, seed: int) -> di
             raise ModelError("sweep", "over", key, f"its distribution has {rows.shape[1]} numbers: give as many names")
         if not np.isfinite(rows).all():
             raise ModelError("sweep", f"distribution of {_names_of({key: None})}", law, "its samples are not finite")
+        if key in single and _is_discrete(law):
+            rows = np.round(rows).astype(int)
         columns |= {name: rows[:, j].tolist() for j, name in enumerate(names)}
     return columns
+
+
+def _is_discrete(law: Any) -> bool:
+    """Return whether a distribution of ``scipy.stats`` has integers only."""
+    kind = getattr(law, "dist", law)
+    return hasattr(kind, "pmf") and not hasattr(kind, "pdf")
+
+
+def correlation_matrix(names: Sequence[str], correlation: Mapping[tuple[str, str], float]) -> Array:
+    """Return the matrix (n, n) of correlations given by pairs of names."""
+    found = np.eye(len(names))
+    for pair, value in correlation.items():
+        known = isinstance(pair, tuple) and len(pair) == 2 and pair[0] != pair[1] and set(pair) <= set(names)
+        if not known:
+            remedy = f"give pairs of names with a distribution each: {', '.join(map(repr, names))}"
+            raise ModelError("sweep", "correlation", pair, remedy)
+        if not -1 < value < 1:
+            raise ModelError("sweep", f"correlation of {pair}", value, "give a number between -1 and 1")
+        i, j = names.index(pair[0]), names.index(pair[1])
+        found[i, j] = found[j, i] = float(value)
+    least = float(np.linalg.eigvalsh(found)[0])
+    if least <= 0:
+        remedy = f"they contradict each other: the smallest eigenvalue of their matrix is {least:.3g}"
+        raise ModelError("sweep", "correlation", dict(correlation), remedy)
+    return found
+
+
+def _coupled(parts: Array, names: Sequence[str], correlation: Mapping[tuple[str, str], float]) -> Array:
+    """Return points of the unit cube (S, n) coupled by a Gaussian copula (Nataf 1962)."""
+    from scipy.stats import norm
+
+    normal = norm.ppf(np.clip(parts, QUANTILE_MARGIN, 1 - QUANTILE_MARGIN))
+    root = np.linalg.cholesky(correlation_matrix(names, correlation))
+    return np.asarray(norm.cdf(normal @ root.T))
 
 
 def _parts(count: int, samples: int, design: str, seed: int) -> Array:

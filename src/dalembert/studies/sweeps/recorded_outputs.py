@@ -20,6 +20,7 @@ __all__ = [
     "RecordedOutput",
     "as_readings",
     "blank",
+    "is_reduction",
     "read",
     "read_runs",
     "reduced",
@@ -92,7 +93,7 @@ def as_readings(outputs: Any, task: str | Callable[..., Any]) -> tuple[RecordedO
         outputs = [outputs]
     if isinstance(outputs, Mapping):
         pairs = [(label, what) for label, what in outputs.items()]
-    elif isinstance(outputs, tuple) and len(outputs) == 2 and _reduces(outputs[1]):
+    elif isinstance(outputs, tuple) and len(outputs) == 2 and is_reduction(outputs[1]):
         pairs = [(None, outputs)]
     elif isinstance(outputs, Sequence):
         pairs = [(None, what) for what in outputs]
@@ -105,7 +106,8 @@ def as_readings(outputs: Any, task: str | Callable[..., Any]) -> tuple[RecordedO
     return readings
 
 
-def _reduces(what: Any) -> bool:
+def is_reduction(what: Any) -> bool:
+    """Return whether a value reduces an output over time: a name of a reduction, or a function."""
     return callable(what) or (isinstance(what, str) and what in _REDUCTIONS)
 
 
@@ -118,7 +120,7 @@ def _reading(label: Any, what: Any) -> RecordedOutput:
         return RecordedOutput(label or str(getattr(what, "__name__", "output")), function=what)
     if isinstance(what, (tuple, list)) and len(what) == 2 and isinstance(what[0], str):
         name, reduction = what
-        if not _reduces(reduction):
+        if not is_reduction(reduction):
             known = ", ".join(map(repr, _REDUCTIONS))
             raise ModelError("sweep", f"reduction of {name!r}", reduction, f"use {known}, or a function of (t, values)")
         shown = reduction if isinstance(reduction, str) else getattr(reduction, "__name__", "reduced")

@@ -48,6 +48,7 @@ def sweep(
     outputs: Any = None,
     samples: int | None = None,
     design: str = "latin",
+    correlation: Mapping[tuple[str, str], float] | None = None,
     seed: int = 0,
     executor: Executor | Any = None,
     client: Any = None,
@@ -81,6 +82,8 @@ def sweep(
         Number of samples of distributions.
     design : str
         Sampling: ``"latin"`` hypercube, ``"sobol"``, ``"random"``.
+    correlation : dict of (name, name) to float
+        Correlations of distributions, by a Gaussian copula: of the normal numbers with the same quantiles.
     seed : int
         Of the samples, and of ``case.rng``. Results do not depend on executor or order.
     executor : concurrent.futures.Executor or joblib.Parallel
@@ -120,7 +123,7 @@ def sweep(
     if store is None:  # with a store, this may resume an interrupted study
         raise_pending_interrupt()
     clear_interrupt()
-    cases = make_design(over, samples, design, seed)
+    cases = make_design(over, samples, design, seed, correlation)
     job = _job(system, task, settings, outputs, cases)
     place = choose_executor(executor, client, workers)
     sampling = {} if samples is None else {"samples": int(samples), "design": design}

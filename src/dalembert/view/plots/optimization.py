@@ -12,11 +12,12 @@ from .. import style
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ...studies import Linkage, OptimalMotion, Optimum
+    from ...studies import Linkage, OptimalMotion, Optimum, ParetoFront
 
-__all__ = ["plot_linkage", "plot_motion", "plot_optimum"]
+__all__ = ["plot_front", "plot_linkage", "plot_motion", "plot_optimum"]
 
 _WIDTH, _HEIGHT = 6.0, 3.6  # inches
+_GREY = "#999999"
 
 
 def plot_optimum(found: Optimum, *, ax: Any = None, path: Any = None) -> Axes:
@@ -54,6 +55,23 @@ def plot_optimum(found: Optimum, *, ax: Any = None, path: Any = None) -> Axes:
             style.plain_log(axes.yaxis)
         axes.set_xlabel("point")
         axes.set_ylabel(found.goal.label)
+        style.add_grid(axes)
+        style.legend_beside(axes)
+    return axes
+
+
+def plot_front(front: ParetoFront, *, ax: Any = None, path: Any = None) -> Axes:
+    """Plot the front and all evaluated points in the first two objectives, and return the axes."""
+    with style.panel(ax, path, _WIDTH, _HEIGHT) as axes:
+        labels = front.labels if len(front.labels) > 1 else (front.names[0], *front.labels)
+        x, y = (front.history[label].to_numpy() for label in labels[:2])
+        kept = front.history["violation"].to_numpy() <= 1e-6
+        axes.plot(x[~kept], y[~kept], "o", mfc="none", color=_GREY, markersize=3, label="violates constraints")
+        axes.plot(x[kept], y[kept], "o", color=_GREY, markersize=3, label="dominated")
+        table = front.table
+        axes.plot(table[labels[0]], table[labels[1]], "o-", color=style.PALETTE[0], markersize=4, label="front")
+        axes.set_xlabel(labels[0])
+        axes.set_ylabel(labels[1])
         style.add_grid(axes)
         style.legend_beside(axes)
     return axes

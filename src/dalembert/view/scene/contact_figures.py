@@ -12,6 +12,7 @@ from ...connections.contacts import PlacedShape
 from ...system import System
 from . import solids
 from .figure_builder import FigureBuilder
+from .figures import PatchFigure
 
 __all__ = ["add_contact_shapes"]
 
@@ -33,4 +34,4 @@ def _add(sketch: FigureBuilder, name: str, look: Visual, marker: Marker) -> None
         return
     symbol = "land" if look.kind == "height field" else "obstacle"
     for solid in solids.of_look(look):
-        sketch.patch(name, symbol, marker, solid=solid)
+        sketch.patches.append(PatchFigure(name, symbol, sketch.end(marker), marker.rotation, solid=solid))

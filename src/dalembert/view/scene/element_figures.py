@@ -14,6 +14,7 @@ from ...connections.elements.pulley_layout import layout_of
 from ...provenance import constructor_call
 from .attachments import Attachment, AttachmentMidpoint, anchor
 from .body_extents import axis_of, covered, extent
+from .cam_figures import add_cam
 from .figure_builder import FigureBuilder
 from .figures import ArrowFigure, LineFigure
 
@@ -70,10 +71,20 @@ def add_force(sketch: FigureBuilder, force: ForceConnection) -> None:
         sketch.ball(name, "roller", force.second, "y", (radius, 0.6 * radius))
     elif kind == "GearMesh":
         _gears(sketch, force)
+    elif kind == "BevelMesh":
+        for end, radius in zip(force.ends[1:], element.mean_radii, strict=True):  # type: ignore[attr-defined]
+            sketch.patch(name, "disc", end, "z", (radius, 0.2 * radius))
     elif kind == "AlongPath":
         _path(sketch, force)
     elif kind in ("PulleyRope", "BeltDrive", "ChainDrive"):
         _over_pulleys(sketch, force)
+    elif kind == "GenevaContact":
+        wheel, crank = element.wheel_radius, element.crank_radius  # type: ignore[attr-defined]
+        for end, radius in zip(force.ends, (wheel, crank), strict=True):
+            sketch.patch(name, "pitch", end, "z", (radius, 0.0))
+        sketch.line(name, "link", force.first, force.second)
+    elif kind == "CamContact":
+        add_cam(sketch, name, element.shape, *force.ends)  # type: ignore[attr-defined]
     elif kind == "Bushing":
         sketch.patch(name, "bushing", force.second)
         sketch.line(name, "link", force.first, force.second)

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...checks import checked, finite_array, one_of
-from ...errors import ModelError
-from ..formulas.expressions import check_expression
-from .element import MEASURES, Element
-from .signals import Along
+from ....checks import checked, finite_array, one_of
+from ....errors import ModelError
+from ...formulas.expressions import check_expression
+from ..element import MEASURES, Element
+from ..signals import Along
 
 __all__ = ["StateSpace", "TransferFunction"]
 

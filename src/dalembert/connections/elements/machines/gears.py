@@ -36,12 +36,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...arrays import Array
-from ...checks import checked, finite_number, not_negative, positive, set_fields
-from ...errors import ModelError
-from ..formulas.marker_axes import marker_axis
-from ..formulas.tables import Table
-from .element import Element
+from ....arrays import Array
+from ....checks import checked, finite_number, not_negative, positive, set_fields
+from ....errors import ModelError
+from ...formulas.marker_axes import marker_axis
+from ...formulas.tables import Table
+from ..element import Element
 
 __all__ = ["GearMesh"]
 
@@ -160,7 +160,7 @@ class GearMesh(Element):
     da.GearMesh(...), housing, pinion, wheel)``. The origins of the markers of the gears are their centres. Planetary
     gears: the first marker is on the carrier, for each planet turned so that its x axis points from gear 1 to gear 2
     (from the sun to the planet, from the planet to the centre of the ring). The equations are at the head of
-    `connections.elements.gears`.
+    `connections.elements.machines.gears`.
 
     Attributes: `base_radii`, `base_pitch`, `ratio`, `center_distance`, `contact_ratio` (with the overlap of helical
     gears). Signals: ``force``, N, normal to the flanks, positive where gear 1 drives by a positive rotation;
@@ -171,7 +171,7 @@ class GearMesh(Element):
     the couple of the transverse forces acts on the first marker.
 
     Not modelled: contact outside the line of action, misalignment along the width, dynamic friction coefficients, loads
-    beyond the overlap of half a base pitch. Bevel gears: `Gear` constraints.
+    beyond the overlap of half a base pitch. Bevel gears: `BevelMesh`.
 
     Raises
     ------
