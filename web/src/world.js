@@ -55,7 +55,7 @@ export class World {
   // colours of the page: by day or by night
   dress(dark) {
     this.scene.background = new Color(dark ? "#1c1d1f" : "#fbfbfa");
-    this.layers.grid?.traverse((lines) => lines.material?.color.set(dark ? "#46484c" : "#ffffff"));
+    this.layers?.grid?.traverse((lines) => lines.material?.color.set(dark ? "#46484c" : "#ffffff"));
   }
 
   #build() {
