@@ -15,10 +15,12 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 BLOCK = re.compile(r"^```python\n(.*?)^```\n?|^<!-- motion: (\w+) -->\n?", flags=re.MULTILINE | re.DOTALL)
 MOTION = """\
 import html, pathlib, tempfile
-from IPython.display import HTML
+class Motion:
+    def _repr_html_(self):
+        return f'<iframe class="motion" title="the motion, in the viewer" srcdoc="{{html.escape(page)}}"></iframe>'
 with tempfile.TemporaryDirectory() as folder:
     page = {name}.export(pathlib.Path(folder) / "motion.html").read_text()
-HTML(f'<iframe class="motion" title="the motion, in the viewer" srcdoc="{{html.escape(page)}}"></iframe>')
+Motion()
 """
 EXAMPLE = re.compile(r"\]\((?:\.\./)+examples/(\w+)\.py\)")
 REPOSITORY = re.compile(r"\[([^\]]*)\]\((?:\.\./)+(?:examples|bench|tests|core|src|\w+\.md\b)[^)]*\)")
