@@ -134,5 +134,7 @@ def test_the_random_elements_are_the_whole_library() -> None:
     drawn = {kind for family in (AT_JOINTS, ALONG_LINES, AT_PLACES, NEARLY_ALIGNED, OF_THREE) for kind in family}
     # they need parts, or a joint or a gap of their own
     apart = {"Element", "SignalBlock", "Compound", "JointFriction", "JournalBearing", "TractionFilm"}
-    apart |= {"AlongPath", "BrushTyre", "GearMesh", "MagicFormulaTyre", "MillardMuscle"}
+    apart |= {"AlongPath", "BevelMesh", "BrushTyre", "GearMesh", "GearMotor", "MagicFormulaTyre", "MillardMuscle"}
+    apart |= {"BeltDrive", "CamContact", "ChainDrive", "GenevaContact", "PulleyRope", "Ratchet"}
+    apart |= {"HydraulicSupply", "PIDController", "PneumaticCylinder", "ProportionalValve", "StateFeedback"}
     assert {kind for kind in kinds(Element) if hasattr(da, kind)} - apart <= drawn

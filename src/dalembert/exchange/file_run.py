@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from .. import _core
 from ..arrays import Array
-from ..checks import finite_array, finite_number
+from ..checks import checked, finite_array, finite_number
 from ..errors import FileError, IntegrationError, ModelError
 from .quantities import KINDS
 
@@ -60,6 +61,7 @@ class FileRun:
     -0.6516
     """
 
+    @checked("rtol", "atol_factor", "max_step", "fixed_step", item="FileRun")
     def __init__(
         self,
         file: str | Path | bytes,
@@ -70,6 +72,8 @@ class FileRun:
         max_step: float | None = None,
         fixed_step: float | None = None,
     ) -> None:
+        if not isinstance(file, (str, os.PathLike, bytes)) or not file:
+            raise ModelError("FileRun", "file", file, "give a path, or the content of a file as bytes")
         data = file if isinstance(file, bytes) else Path(file).read_bytes()
         try:
             self._model = _core.FileModel(data)

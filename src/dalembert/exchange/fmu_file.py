@@ -34,13 +34,13 @@ def this_platform() -> str:
 
 def available_platforms() -> dict[str, Path]:
     """Return the libraries for FMUs by platform."""
-    folder = Path(_core.__file__).parent
+    folder = Path(_core.__file__).parent / "platforms"
     found: dict[str, Path] = {}
     for ending in (".so", ".dll", ".dylib"):
         own = folder / f"dalembert_fmu{ending}"
         if own.is_file():
             found[this_platform()] = own
-    for own in sorted((folder / "platforms").glob("*/dalembert_fmu.*")):
+    for own in sorted(folder.glob("*/dalembert_fmu.*")):
         found.setdefault(own.parent.name, own)
     return found
 

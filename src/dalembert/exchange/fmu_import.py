@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
-from ..checks import finite_number
+from ..checks import checked, finite_number
 from ..connections.elements.element import Element
 from ..errors import DalembertError, ModelError, UserFunctionError
 from ..model import Model, SampledControl, State, as_model
@@ -59,6 +59,7 @@ class FMU:
     ({'A.effort': 0.0}, ['A.speed'])
     """
 
+    @checked("path", "parameters", item="FMU")
     def __init__(self, path: str | Path, *, parameters: Mapping[str, float] | None = None) -> None:
         self.path = Path(path)
         self._description = read_fmu(self.path)

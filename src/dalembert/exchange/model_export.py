@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import finite_number, one_of
+from ..checks import checked, finite_number, one_of
 from ..connections.elements.element import Element
 from ..connections.laws import Constant, Harmonic, Polynomial
 from ..errors import ModelError
@@ -92,6 +92,10 @@ class ExportedModel:
         return [each for each in self.quantities if each.kind == kind]
 
 
+@checked(
+    "path", "inputs", "outputs", "parameters", "values", "t_start", "rtol", "max_step", "fixed_step", "horizon", "fmi",
+    "platforms",
+)  # fmt: skip
 def export(
     system: System | Model,
     path: str | os.PathLike[str],

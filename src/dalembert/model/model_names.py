@@ -284,8 +284,8 @@ class NamedModel(_core.Model):
 
     def point_arrays(self, markers: Sequence[Marker], *, loose: bool = False) -> tuple[int, Array, Array | None]:
         """Return the data of `points`: slot in the core's list, frames (n, 12), and numbers of nodes (n, k) or None."""
-        if not len(markers):
-            raise ModelError("points", "markers", markers, "give one or more")
+        if isinstance(markers, str) or not isinstance(markers, Sequence) or not len(markers):
+            raise ModelError("points", "markers", markers, "give a sequence of one or more")
         if loose and markers[0].body.flexible is None:
             raise ModelError("points", "loose", loose, f"{markers[0].body.name!r} is not a flexible body")
         places = self.frames.layout

@@ -77,6 +77,7 @@ class Ratchet(Element):
     True
     """
 
+    @checked("backwards", item="Ratchet")
     def __init__(
         self,
         stiffness: float,

@@ -95,7 +95,7 @@ class Pulley:
     def __post_init__(self) -> None:
         item = "Pulley"
         set_fields(self, **positive(item, radius=self.radius))
-        if self.side not in (1, -1):
+        if finite_number(self.side, item=item, field="side") not in (1.0, -1.0):
             raise ModelError(item, "side", self.side, "use 1, counterclockwise about z, or -1")
         if self.friction != math.inf:
             set_fields(self, **not_negative(item, friction=self.friction))
@@ -141,7 +141,7 @@ class Sprocket:
         item = "Sprocket"
         set_fields(self, teeth=whole_number(self.teeth, item=item, field="teeth", least=5))
         set_fields(self, **positive(item, pitch=self.pitch))
-        if self.side not in (1, -1):
+        if finite_number(self.side, item=item, field="side") not in (1.0, -1.0):
             raise ModelError(item, "side", self.side, "use 1, counterclockwise about z, or -1")
         for field in ("phase", "least"):
             set_fields(self, **{field: finite_number(getattr(self, field), item=item, field=field)})

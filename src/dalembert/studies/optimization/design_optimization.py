@@ -139,10 +139,10 @@ def optimize(
     one_of(_ITEM, "gradient", gradient, ("auto", "exact", "differences"))
     evaluator = Evaluator(jobs, variables, goal, constraints, 1.0 if maximize is None else -1.0, gradient)
     own_names = model if all(isinstance(job.task, str) for job in jobs) else None  # a user task reads any name
+    points = spread(_ITEM, variables, starts, seed)
     evaluator.scatter = make_scatter(_ITEM, scatter, samples, measure, int(seed), variables.names, own_names)
     if evaluator.scatter is not None and gradient == "exact":
         raise ModelError(_ITEM, "gradient", gradient, "statistics have no exact derivatives: use 'auto'")
-    points = spread(_ITEM, variables, starts, seed)
     return searches(evaluator, points, method, float(tolerance), int(max_iterations), int(seed), model)
 
 
