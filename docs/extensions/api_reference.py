@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -59,7 +60,7 @@ def directive(name: str, thing: Any, module: str = "dalembert") -> list[str]:
     if inspect.isclass(thing):
         kind = "autoexception" if issubclass(thing, BaseException) else "autoclass"
         return [f".. {kind}:: {module}.{name}", "   :members:", "   :inherited-members: Exception, tuple, dict", ""]
-    kind = "autofunction" if callable(thing) else "autodata"
+    kind = "autofunction" if inspect.isroutine(thing) else "autodata"
     return [f".. {kind}:: {module}.{name}", ""]
 
 
@@ -93,7 +94,18 @@ def write_pages(app: Any, config: Any) -> None:
         old.unlink()
 
 
+CODE = re.compile(r"(``.*?``)")
+
+
+def escape_bars(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+    """Keep bars of absolute values, |x|, from being read as substitutions of reST."""
+    for k, line in enumerate(lines):
+        parts = CODE.split(line)
+        lines[k] = "".join(part if part.startswith("``") else part.replace("|", "\\|") for part in parts)
+
+
 def setup(app: Any) -> dict[str, bool]:
     """Write the pages before the sources are read."""
+    app.connect("autodoc-process-docstring", escape_bars, priority=600)
     app.connect("config-inited", write_pages)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -45,6 +45,8 @@ SYMMETRY_TOL = 1e-9  # relative size of damping and asymmetry that is round-off
 class BodyShape(NamedTuple):
     """Mode shapes of one body, world axes; complex if damped.
 
+    Attributes
+    ----------
     translation : (modes, 3) m
         Of the body frame, or of a marker.
     rotation : (modes, 3) rad

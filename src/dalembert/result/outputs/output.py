@@ -129,7 +129,7 @@ class Output:
         v: ArrayLike,
         x: ArrayLike | None = None,
     ) -> Array:
-        """Return the values at a batch of states, ``(n, *shape)``, or at one state, (*shape).
+        """Return the values at a batch of states, ``(n, *shape)``, or at one state, ``(*shape)``.
 
         Parameters
         ----------
