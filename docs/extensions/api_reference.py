@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+import types
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -55,7 +56,7 @@ def public_names() -> dict[str, list[str]]:
 
 def directive(name: str, thing: Any, module: str = "dalembert") -> list[str]:
     """Return the autodoc directive of one name."""
-    if inspect.ismodule(thing):
+    if inspect.ismodule(thing) or isinstance(thing, types.GenericAlias):  # modules have pages; aliases no signature
         return []
     if inspect.isclass(thing):
         kind = "autoexception" if issubclass(thing, BaseException) else "autoclass"
