@@ -190,13 +190,16 @@ def in_si(value: Any, unit: str | None, *, item: str, field: str) -> Any:
     Raises
     ------
     ModelError
-        If the unit is not one of `unit`, ``"m | rad"``.
+        If the unit is not `unit`, or `unit` depends on what the item acts on, ``"N/m | N m/rad"``.
     """
     if isinstance(value, (list, tuple)) and any(isinstance(each, (str, list, tuple)) for each in value):
         return type(value)(in_si(each, unit, item=item, field=field) for each in value)
     found = quantity(value) if unit and isinstance(value, str) else None
     if found is None or not unit:
         return value
+    if "|" in unit:
+        units = unit.replace(" | ", " or ")
+        raise ModelError(item, field, value, f"its unit depends on what it acts on, {units}: give a number in SI units")
     if not fits(found.dimension, unit):
         wanted = unit.replace(" | ", " or ")
         raise ModelError(

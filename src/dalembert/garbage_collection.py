@@ -1,4 +1,4 @@
-"""Python's search for cyclic garbage, while many lasting objects are made."""
+"""Pause of the cyclic garbage collection while many permanent objects are created."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ __all__ = ["paused_collection"]
 
 @contextmanager
 def paused_collection() -> Iterator[None]:
-    """Pause the search for cyclic garbage; what was made meanwhile is not searched until all objects are.
+    """Pause the cyclic garbage collection; objects created meanwhile go to the oldest generation.
 
-    With many lasting objects the search takes up to a third of the time and finds nothing.
+    With many permanent objects the collection takes up to a third of the time and finds nothing.
     """
     if not gc.isenabled():
         yield

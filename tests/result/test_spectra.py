@@ -96,6 +96,10 @@ def test_bad_arguments_are_named(oscillators: da.Result) -> None:
         oscillators.spectrum("A.position", window="hamming")
     with pytest.raises(ModelError, match="at most 20 s"):
         oscillators.waterfall("A.position", 100.0)
+    with pytest.raises(ModelError, match="segments, at most"):
+        oscillators.waterfall("A.position", 1e-9)
+    with pytest.raises(ModelError, match="samples, at most"):
+        run_up().orders("mass.position", "shaft.position", max_order=1e7)
     with pytest.raises(ModelError, match="whole number"):
         oscillators.spectrum("A.position", samples=100.5)
 

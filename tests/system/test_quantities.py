@@ -62,6 +62,7 @@ def test_a_model_file_keeps_them(tmp_path) -> None:
         (lambda: arm(False).drive("P", speed="3000 rpm"), "drive 'P'.*speed.*m/s"),
         (lambda: arm(False).initial("R", position="3 mm"), "initial 'R'.*position.*rad"),
         (lambda: arm(False).initial("R", speed="3 rad"), "initial 'R'.*speed.*rad/s"),
+        (lambda: da.JointSpring(stiffness="5 N/mm"), "JointSpring.*stiffness.*depends on what it acts on"),
         (lambda: da.rod(length="20 parsec", mass=1.0), "rod.*length.*one real number"),
     ],
 )

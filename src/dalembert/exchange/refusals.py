@@ -1,4 +1,4 @@
-"""What cannot leave Python: each item is refused by name, with a way out."""
+"""Refusals of export: parts that a model file cannot contain, each named with its remedy."""
 
 from __future__ import annotations
 

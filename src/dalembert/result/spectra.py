@@ -34,6 +34,7 @@ __all__ = ["Orders", "Peak", "Spectrum", "Waterfall", "orders", "spectrum", "wat
 
 SAMPLES_PER_STEP = 4  # of a run: its steps resolve the fastest motion
 MIN_SAMPLES, MAX_SAMPLES = 1024, 2**20
+MAX_SEGMENTS = 10_000
 ALIASING_RATIO = 0.02  # of the largest amplitude; more in the upper tenth of the frequencies is noted
 WINDOWS = ("hann", "flattop", "rectangular")
 OVERLAP = 0.75  # of neighbouring segments
@@ -248,6 +249,10 @@ def waterfall(
     if not 0.0 < duration <= end - start:
         raise ModelError("waterfall", "duration", duration, f"give more than 0 and at most {end - start:.4g} s")
     parts = int(np.floor((end - start - duration) / ((1 - OVERLAP) * duration) + 1e-9)) + 1
+    if parts > MAX_SEGMENTS:
+        raise ModelError(
+            "waterfall", "duration", duration, f"it makes {parts} segments, at most {MAX_SEGMENTS}: give more"
+        )
     begins = start + (1 - OVERLAP) * duration * np.arange(parts)
     count = _sample_count(result, start, end, duration) if samples is None else _count("samples", samples, 8)
     offsets = duration * np.arange(count) / count
@@ -283,6 +288,10 @@ def orders(
     if turns < revolutions:
         raise ModelError("orders", "revolutions", revolutions, f"{reference!r} makes {turns:.4g}: give fewer")
     total = int(np.floor(turns * per_turn))
+    if total > MAX_SAMPLES:
+        raise ModelError(
+            "orders", "max_order", max_order, f"it takes {total} samples, at most {MAX_SAMPLES}: give less"
+        )
     wanted = angle[0] + np.sign(steps[0]) * 2 * np.pi * np.arange(total) / per_turn
     times = _times_at(result, reference, wanted, fine, angle)
     values = _values(result, name, times)
